@@ -1,0 +1,218 @@
+//! Graphs in memory: compressed sparse rows, the original IDs beside them, and what the input said about itself.
+//!
+//! A graph comes from a file ([`load`]), from a generator ([`generate`]) or from a list of arcs ([`Graph::from_arcs`]). Vertices are
+//! numbered densely in ascending original ID, rows are sorted and free of duplicates, and every target was proved to be a
+//! vertex: inner loops rely on it. Memory: 4 bytes an arc and 8 a vertex for each direction held, and 8 a vertex for
+//! original IDs that are not one range.
+
+mod build;
+mod ids;
+
+pub use build::Arcs;
+pub use ids::Ids;
+
+use crate::error::{Error, Result};
+use crate::memory::Array;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Compressed sparse rows: the targets of vertex `v` are `targets[offsets[v]..offsets[v + 1]]`, ascending, each once.
+#[derive(Clone, Debug)]
+pub struct Csr {
+    offsets: Array<u64>,
+    targets: Array<u32>,
+}
+
+impl Csr {
+    /// Accepts offsets and targets after checking that they describe a graph of `offsets.len() - 1` vertices.
+    ///
+    /// # Errors
+    /// The sentence says which rule is broken: no offsets, first offset not 0, falling offsets, last offset not the number
+    /// of targets, or a target that is no vertex.
+    pub fn new(offsets: Array<u64>, targets: Array<u32>) -> Result<Csr, String> {
+        let Some(vertices) = offsets.len().checked_sub(1) else {
+            return Err("the offsets are empty; n + 1 are needed for n vertices".into());
+        };
+        if vertices > Graph::VERTICES_MAX {
+            return Err(format!("{vertices} vertices; a graph has at most {}", Graph::VERTICES_MAX));
+        }
+        if offsets[0] != 0 || offsets[vertices] != targets.len() as u64 {
+            return Err(format!(
+                "the offsets run from {} to {}; they must run from 0 to the number of arcs, {}",
+                offsets[0],
+                offsets[vertices],
+                targets.len()
+            ));
+        }
+        if let Some(v) = offsets.par_windows(2).position_any(|pair| pair[0] > pair[1]) {
+            return Err(format!("the offset after vertex {v} is smaller than the one before it"));
+        }
+        let largest = targets.par_chunks(1 << 16).map(|part| part.iter().copied().max().unwrap_or(0)).max();
+        if let Some(largest) = largest.filter(|&target| target as usize >= vertices) {
+            return Err(format!("an arc ends at {largest}, which is no vertex: there are {vertices}"));
+        }
+        Ok(Csr { offsets, targets })
+    }
+
+    /// The number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The number of arcs.
+    pub fn arcs(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Where each row begins; `vertices + 1` numbers.
+    pub fn offsets(&self) -> &Array<u64> {
+        &self.offsets
+    }
+
+    /// All rows, one after the other.
+    pub fn targets(&self) -> &Array<u32> {
+        &self.targets
+    }
+
+    /// The targets of vertex `v`, ascending.
+    ///
+    /// # Panics
+    /// If `v` is no vertex.
+    pub fn row(&self, v: u32) -> &[u32] {
+        &self.targets[self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize]
+    }
+
+    /// The number of targets of vertex `v`.
+    ///
+    /// # Panics
+    /// If `v` is no vertex.
+    pub fn degree(&self, v: u32) -> u64 {
+        self.offsets[v as usize + 1] - self.offsets[v as usize]
+    }
+}
+
+/// Which arcs an algorithm works on. The loader builds just that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum View {
+    /// As the input or the user says: directed or undirected.
+    AsGiven {
+        /// Whether the arcs into each vertex are needed too (held apart only if directed).
+        incoming: bool,
+    },
+    /// Both directions of every arc.
+    Symmetric,
+    /// Both directions of every arc, and no self-loops: the simple undirected graph.
+    Simple,
+}
+
+/// What the input said and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Facts {
+    /// Whether the graph is directed, as the file or the user said.
+    pub directed: bool,
+    /// Distinct arcs of the graph as given; an undirected edge counts as two arcs, a self-loop as one.
+    pub arcs: u64,
+    /// Listed arcs beyond the first of each kind (for an undirected input: listings of an edge beyond its first).
+    pub duplicate_arcs: u64,
+    /// Distinct self-loops.
+    pub self_loops: u64,
+    /// Lines or entries that the input listed.
+    pub listed: u64,
+}
+
+/// A whole graph, in the view one algorithm asked for.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    name: String,
+    ids: Ids,
+    outgoing: Csr,
+    incoming: Incoming,
+    facts: Facts,
+    warnings: Vec<String>,
+}
+
+/// The arcs into each vertex, beside the arcs out of it.
+#[derive(Clone, Debug)]
+pub enum Incoming {
+    /// Every arc is there in both directions: the outgoing rows serve.
+    Same,
+    /// The transpose of the outgoing rows.
+    Rows(Csr),
+    /// Directed, and not asked for.
+    Absent,
+}
+
+impl Graph {
+    /// The most vertices a graph can have: one number is kept for "no vertex", one as a sentinel.
+    pub const VERTICES_MAX: usize = u32::MAX as usize - 1;
+
+    /// Puts a graph together from parts that fit each other.
+    ///
+    /// # Errors
+    /// When the parts have different numbers of vertices.
+    pub fn from_parts(
+        name: impl Into<String>,
+        ids: Ids,
+        outgoing: Csr,
+        incoming: Incoming,
+        facts: Facts,
+    ) -> Result<Graph> {
+        let vertices = outgoing.vertices();
+        if ids.len() != vertices || matches!(&incoming, Incoming::Rows(csr) if csr.vertices() != vertices) {
+            return Err(Error::usage(format!(
+                "{} IDs and {vertices} rows do not make one graph; each vertex has one of both",
+                ids.len()
+            )));
+        }
+        Ok(Graph { name: name.into(), ids, outgoing, incoming, facts, warnings: Vec::new() })
+    }
+
+    /// What people call it: the data set's name, or the file's without folder and endings.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The original IDs.
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// The number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.outgoing.vertices()
+    }
+
+    /// Arcs out of each vertex, in the view asked for.
+    pub fn outgoing(&self) -> &Csr {
+        &self.outgoing
+    }
+
+    /// Arcs into each vertex: the outgoing rows when symmetric, `None` when the view did not ask for them.
+    pub fn incoming(&self) -> Option<&Csr> {
+        match &self.incoming {
+            Incoming::Same => Some(&self.outgoing),
+            Incoming::Rows(csr) => Some(csr),
+            Incoming::Absent => None,
+        }
+    }
+
+    /// Whether every arc is there in both directions (by construction, not by inspection).
+    pub fn is_symmetric(&self) -> bool {
+        matches!(self.incoming, Incoming::Same)
+    }
+
+    /// What the input said.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Things the reader found odd but not wrong, each a sentence.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Adds a sentence to [`Graph::warnings`].
+    pub fn warn(&mut self, sentence: impl Into<String>) {
+        self.warnings.push(sentence.into());
+    }
+}
