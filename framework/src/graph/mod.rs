@@ -7,11 +7,13 @@
 
 mod arcs;
 mod build;
+pub mod generate;
 mod ids;
 mod numbering;
 mod view;
 
 pub use arcs::Arcs;
+pub use generate::{Generator, Recipe};
 pub use ids::Ids;
 
 use crate::error::{Error, Result};
