@@ -9,12 +9,19 @@ mod arcs;
 mod build;
 pub mod generate;
 mod ids;
+mod load;
 mod numbering;
+mod read;
+mod source;
+mod text;
 mod view;
 
 pub use arcs::Arcs;
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
+pub use load::{Direction, Format, LoadOptions, load, load_observed};
+pub use source::Input;
+pub use text::{LoadObserver, LoadStage};
 
 use crate::error::{Error, Result};
 use crate::memory::Array;
