@@ -93,14 +93,16 @@ impl GraphAlgorithm for Cc {
     }
 
     fn init(&mut self, step: &mut Step<'_>) -> Result<Tally> {
-        step.for_each_local(&OwnLabel);
         Ok(Tally::active(step.part.owned() as u64))
     }
 
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
         let part = step.part;
         match step.index {
-            0 => step.for_each(&HookFirst),
+            0 => {
+                step.for_each_local(&OwnLabel);
+                step.for_each(&HookFirst)
+            }
             1 if part.outgoing().arcs() > 8 * part.owned() as u64 => step.for_each(&HookRoots),
             1 => step.for_each(&HookNth(1)),
             2 => match giant(step) {
