@@ -111,7 +111,8 @@ impl GraphAlgorithm for Cc {
                 None => step.for_each(&HookNth(2)),
             },
             3 => {
-                let skip = giant(step);
+                // A ghost has no arcs here by which it could find the giant component: with ghosts nobody is skipped.
+                let skip = giant(step).filter(|_| part.ghosts() == 0);
                 step.for_each(&HookRest { skip })
             }
             _ => {
