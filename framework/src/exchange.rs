@@ -228,6 +228,8 @@ fn pack(
     if places.is_empty() {
         return;
     }
+    places.sort_unstable();
+    places.dedup(); // a vertex can have changed and been woken
     let bitmap_bytes = route.div_ceil(8);
     let form = if places.len() == route {
         FULL
@@ -237,9 +239,6 @@ fn pack(
         BITMAP
     };
     message.push(form);
-    if form != SPARSE {
-        places.sort_unstable();
-    }
     if form == BITMAP {
         let start = message.len();
         message.resize(start + bitmap_bytes, 0);
