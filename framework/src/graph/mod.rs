@@ -218,6 +218,13 @@ impl Graph {
         &self.facts
     }
 
+    /// Bytes of rows and IDs, in memory or in a mapped file.
+    pub fn bytes(&self) -> usize {
+        let rows = |csr: &Csr| csr.offsets.len() * 8 + csr.targets.len() * 4;
+        let incoming = if let Incoming::Rows(csr) = &self.incoming { rows(csr) } else { 0 };
+        rows(&self.outgoing) + incoming + self.ids.bytes()
+    }
+
     /// Things the reader found odd but not wrong, each a sentence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
