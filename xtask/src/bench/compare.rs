@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask bench --compare`.
 #[derive(Args)]
 #[command(next_help_heading = "With --compare")]
-pub(crate) struct Options {
+pub(crate) struct Comparison {
     /// Graphs: kron-S, urand-S (16 edges a vertex), road-FLA, cnr-2000, cit-HepPh
     #[arg(long, value_delimiter = ',', default_value = "kron-20,urand-20,road-FLA,cnr-2000,cit-HepPh")]
     graphs: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When an engine fails, a graph cannot be made, or our binary is missing.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &Comparison) -> Result<bool> {
     ensure!(options.trials > 0 && options.repeats > 0, "--trials and --repeats must be at least 1");
     let most = options.threads.iter().copied().max().context("--threads names no count")?;
     ensure!(options.threads.iter().all(|&threads| threads > 0), "--threads must be at least 1");
@@ -92,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
 }
 
 /// Ours first, then whatever peers are here; says on stderr which are not, and how to add them.
-fn engines(workspace: &Workspace, options: &Options, ours: Option<Harness>) -> Result<Vec<Box<dyn Engine>>> {
+fn engines(workspace: &Workspace, options: &Comparison, ours: Option<Harness>) -> Result<Vec<Box<dyn Engine>>> {
     let wanted = |name: &str| {
         let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "");
         options.peers.is_empty() || options.peers.iter().any(|peer| plain(name).contains(&plain(peer)))
@@ -138,10 +138,14 @@ fn built_folder(variable: &str) -> Option<PathBuf> {
 type Case<'a> = (&'a Graph, Algorithm, usize);
 
 /// All rounds of one graph, algorithm and thread count.
-fn compare(engines: &mut [Box<dyn Engine>], options: &Options, case: Case<'_>, results: &mut Results) -> Result<()> {
+fn compare(engines: &mut [Box<dyn Engine>], options: &Comparison, case: Case<'_>, results: &mut Results) -> Result<()> {
     let (graph, algorithm, threads) = case;
     let mut able: Vec<&mut Box<dyn Engine>> = engines.iter_mut().filter(|e| e.offers(algorithm, threads)).collect();
-    if able.is_empty() || graph.sources.is_empty() {
+    if able.is_empty() {
+        return Ok(());
+    }
+    if algorithm == Algorithm::Bfs && graph.sources.is_empty() {
+        eprintln!("bfs on {}: left out, no vertex reaches a tenth of the graph", graph.name);
         return Ok(());
     }
     eprintln!("{} on {}, {threads} threads", algorithm.name(), graph.name);
@@ -150,7 +154,7 @@ fn compare(engines: &mut [Box<dyn Engine>], options: &Options, case: Case<'_>, r
         for turn in 0..able.len() {
             let at = (first + turn) % able.len();
             let engine = &mut *able[at];
-            let source = graph.sources[round % graph.sources.len()];
+            let source = graph.sources.get(round % graph.sources.len().max(1)).copied().unwrap_or(0);
             let job = Job { graph, algorithm, threads, source, trials: options.repeats };
             if round == 0 && Some(&threads) == options.threads.first() {
                 engine.verify(&job).with_context(|| engine.name().to_owned())?;

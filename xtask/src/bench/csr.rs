@@ -81,6 +81,25 @@ impl Csr {
         self.offsets[v + 1] - self.offsets[v]
     }
 
+    /// True when at least `wanted` vertices can be reached from `source`, itself included; stops there.
+    pub(crate) fn reaches(&self, source: u32, wanted: usize) -> bool {
+        let mut is_reached = vec![false; self.vertices()];
+        is_reached[source as usize] = true;
+        let mut reached = vec![source];
+        let mut at = 0;
+        while at < reached.len() && reached.len() < wanted {
+            let v = reached[at] as usize;
+            at += 1;
+            for &to in &self.targets[self.offsets[v] as usize..self.offsets[v + 1] as usize] {
+                if !is_reached[to as usize] {
+                    is_reached[to as usize] = true;
+                    reached.push(to);
+                }
+            }
+        }
+        reached.len() >= wanted
+    }
+
     /// Every arc, by source.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         (0..self.vertices()).flat_map(|v| {
@@ -166,6 +185,14 @@ mod tests {
         assert_eq!(directed, Csr { offsets: vec![0, 1, 2, 3], targets: vec![1, 0, 0] });
         let both = Csr::from_arcs(3, &arcs, true);
         assert_eq!(both, Csr { offsets: vec![0, 2, 3, 4], targets: vec![1, 2, 0, 0] });
+    }
+
+    #[test]
+    fn reach_follows_arcs() {
+        let path = Csr::from_arcs(4, &[(0, 1), (1, 2)], false);
+        assert!(path.reaches(0, 3));
+        assert!(!path.reaches(1, 3));
+        assert!(!path.reaches(0, 4));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "names")]
     compare: bool,
     #[command(flatten)]
-    comparison: compare::Options,
+    comparison: compare::Comparison,
 }
 
 /// Runs the command; true when all went well.
