@@ -2,7 +2,25 @@
 //!
 //! It knows no algorithm. Data flows one way: graph -> partition -> driver -> device -> transport -> report.
 
+pub mod algorithm;
+pub mod answer;
+pub mod device;
+pub mod driver;
 pub mod error;
+pub mod exchange;
+pub mod fault;
+pub mod field;
 pub mod graph;
+pub mod guard;
 pub mod id;
 pub mod memory;
+pub mod op;
+pub mod partition;
+pub mod probe;
+pub mod run;
+pub mod step;
+pub mod sum;
+pub mod timing;
+pub mod transport;
+
+pub use inventory;

@@ -203,6 +203,16 @@ impl<T: Plain + std::fmt::Debug> std::fmt::Debug for Array<T> {
     }
 }
 
+/// Maps a whole file for reading. The file must not be written or cut short by anybody while the mapping lives: what is read
+/// would change under the reader, or the process would be stopped by the system (SIGBUS).
+///
+/// # Errors
+/// What the system says; an empty file cannot be mapped.
+pub fn map_file(file: &std::fs::File) -> std::io::Result<Mmap> {
+    // SAFETY: a read-only private view; that nobody changes the file meanwhile is the user's side of opening any input.
+    unsafe { Mmap::map(file) }
+}
+
 /// The same numbers, read as vertices of a part that has all of them (proved when the adjacency was accepted).
 pub(crate) fn as_vertices(numbers: &Array<u32>) -> Array<LocalId> {
     // LocalId is a transparent u32: same size and alignment.

@@ -1,15 +1,27 @@
 //! Graphs in memory: compressed sparse rows, the original IDs beside them, and what the input said about itself.
 //!
-//! A graph comes from a file ([`load`]), from a generator ([`generate`]) or from a list of arcs ([`Graph::from_arcs`]). Vertices are
+//! A graph comes from a file, from a generator or from a list of arcs ([`Graph::from_arcs`]). Vertices are
 //! numbered densely in ascending original ID, rows are sorted and free of duplicates, and every target was proved to be a
 //! vertex: inner loops rely on it. Memory: 4 bytes an arc and 8 a vertex for each direction held, and 8 a vertex for
 //! original IDs that are not one range.
 
+mod arcs;
 mod build;
+pub mod generate;
 mod ids;
+mod load;
+mod numbering;
+mod read;
+mod source;
+mod text;
+mod view;
 
-pub use build::Arcs;
+pub use arcs::Arcs;
+pub use generate::{Generator, Recipe};
 pub use ids::Ids;
+pub use load::{Direction, Format, LoadOptions, load, load_observed};
+pub use source::Input;
+pub use text::{LoadObserver, LoadStage};
 
 use crate::error::{Error, Result};
 use crate::memory::Array;

@@ -1,1 +1,11 @@
-//! Plugin.
+//! Connected components as a plugin: the program, the rules of Afforest, and the serial check.
+
+mod afforest;
+mod program;
+mod verify;
+
+pub use program::{Cc, LABEL};
+
+framework::inventory::submit! {
+    framework::algorithm::Registration::new::<Cc>("cc", "weakly connected components, labelled by their smallest ID")
+}

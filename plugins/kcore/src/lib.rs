@@ -1,1 +1,10 @@
-//! Plugin.
+//! k-core as a plugin: the program, its options, and the serial check.
+
+mod program;
+mod verify;
+
+pub use program::{DEGREE, KCore};
+
+framework::inventory::submit! {
+    framework::algorithm::Registration::new::<KCore>("kcore", "the k-core, or the core number of every vertex")
+}

@@ -1,1 +1,10 @@
-//! Plugin.
+//! PageRank as a plugin: the program, its options, and the serial check.
+
+mod program;
+mod verify;
+
+pub use program::{PageRank, RANK};
+
+framework::inventory::submit! {
+    framework::algorithm::Registration::new::<PageRank>("pagerank", "rank by random walk with restart, f64")
+}

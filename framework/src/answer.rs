@@ -1,0 +1,111 @@
+//! The answer of a run: one value a vertex, in dense order (which is ascending original ID), and its hash.
+
+use crate::field::FieldSpec;
+use crate::graph::Graph;
+use crate::id::GlobalId;
+use sha2::{Digest, Sha256};
+
+/// Which field is the answer and what its numbers mean.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerSpec {
+    /// The field.
+    pub field: FieldSpec,
+    /// The column's name in answer files.
+    pub column: &'static str,
+    /// What the numbers mean.
+    pub meaning: Meaning,
+}
+
+/// What the numbers of an answer field mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meaning {
+    /// A number; `u32::MAX` stands for none and prints as -1.
+    Count,
+    /// A vertex by its dense number; the answer holds its original ID.
+    Vertex,
+    /// 0 or 1.
+    Flag,
+    /// A real number.
+    Real,
+}
+
+/// One value a vertex.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The column's name in answer files.
+    pub column: &'static str,
+    /// The values.
+    pub values: Values,
+}
+
+/// The values of an answer, by type.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Values {
+    /// Levels, core numbers.
+    Count(Vec<u32>),
+    /// Original IDs.
+    Vertex(Vec<i64>),
+    /// Membership.
+    Flag(Vec<u8>),
+    /// Ranks.
+    Real(Vec<f64>),
+}
+
+impl Answer {
+    /// From the raw little-endian elements of the answer field, owned vertices only, in dense order.
+    pub(crate) fn from_raw(spec: &AnswerSpec, graph: &Graph, raw: &[u8]) -> Answer {
+        let words = || raw.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        let values = match spec.meaning {
+            Meaning::Count => Values::Count(words().collect()),
+            Meaning::Flag => Values::Flag(words().map(|word| u8::from(word != 0)).collect()),
+            // A label that is no vertex can only come from corrupt state; it stays visible as an impossible ID.
+            Meaning::Vertex => Values::Vertex(
+                words()
+                    .map(|word| {
+                        if (word as usize) < graph.vertices() { graph.ids().original(GlobalId(word)) } else { i64::MIN }
+                    })
+                    .collect(),
+            ),
+            Meaning::Real => Values::Real(
+                raw.chunks_exact(8)
+                    .map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes")))
+                    .collect(),
+            ),
+        };
+        Answer { column: spec.column, values }
+    }
+
+    /// SHA-256 over the values, little-endian, in ascending original ID: 4 bytes a count, 8 an ID, 1 a flag, 8 a real.
+    pub fn hash(&self) -> String {
+        let mut sha = Sha256::new();
+        match &self.values {
+            Values::Count(values) => values.iter().for_each(|value| sha.update(value.to_le_bytes())),
+            Values::Vertex(values) => values.iter().for_each(|value| sha.update(value.to_le_bytes())),
+            Values::Flag(values) => sha.update(values),
+            Values::Real(values) => values.iter().for_each(|value| sha.update(value.to_le_bytes())),
+        }
+        sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Eight sums of the values, the sign of value `v` in sum `j` being bit `j` of SplitMix64 of its original ID (set: minus);
+    /// `None` unless the values are real. Records can be compared by them without the answers.
+    pub fn check_sums(&self, graph: &Graph) -> Option<[f64; 8]> {
+        let Values::Real(values) = &self.values else { return None };
+        let mut sums = [0.0f64; 8];
+        for (&value, id) in values.iter().zip(graph.ids().iter()) {
+            let bits = split_mix(id as u64);
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum += if bits >> j & 1 == 1 { -value } else { value };
+            }
+        }
+        Some(sums)
+    }
+}
+
+/// SplitMix64 of one number. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+pub fn split_mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

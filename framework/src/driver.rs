@@ -1,0 +1,64 @@
+//! The superstep loop of one rank.
+//!
+//! Every rank runs it in lockstep: update, exchange ghosts, agree on the tally of all, ask the algorithm whether that ends the
+//! run. It names no algorithm, and is generic over probe and guard so that what is off is not in the program.
+
+use crate::algorithm::{GraphAlgorithm, Tally};
+use crate::error::Result;
+use crate::exchange::Exchange;
+use crate::guard::Guard;
+use crate::probe::{Activity, Probe, Stage};
+use crate::step::Step;
+use crate::timing::{Clock, Timing};
+use crate::transport::{Transport, agree};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct End {
+    /// Accepted supersteps.
+    pub iterations: u32,
+    /// Whether the algorithm said that it was done, before its limit.
+    pub converged: bool,
+    /// The tally that all ranks agreed on last.
+    pub last: Tally,
+}
+
+/// Runs supersteps until the algorithm is done or its limit is reached, then lets it finish the answer.
+///
+/// # Errors
+/// What an operator, the transport or the guard reports.
+pub fn drive<P: Probe, G: Guard>(
+    algorithm: &mut dyn GraphAlgorithm,
+    step: &mut Step<'_>,
+    exchange: &mut Exchange,
+    transport: &mut dyn Transport,
+    guard: &mut G,
+    probe: &mut P,
+    timing: Timing,
+    start: Tally,
+) -> Result<(End, Timing)> {
+    let mut clock = Clock::new(timing, probe);
+    let mut scratch = Vec::new();
+    let limit = algorithm.supersteps_max(step.part.graph_vertices());
+    step.total = clock.stage(Stage::Agree, 0, || agree(transport, &start, &mut scratch))?;
+    let mut converged = false;
+    while !converged && step.index < limit {
+        guard.observe(step)?;
+        let (iteration, active) = (step.index, step.active());
+        clock.probe.activity(iteration, Activity { owned: step.part.owned() as u64, active });
+        let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
+        let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step, transport))?;
+        tally.merge(&woken);
+        step.index += 1;
+        step.total = clock.stage(Stage::Agree, iteration, || agree(transport, &tally, &mut scratch))?;
+        converged = algorithm.is_done(&step.total);
+        if converged && let Some(suspect) = guard.settle(step, transport)? {
+            guard.restore_before(suspect, step)?;
+            converged = false;
+        }
+    }
+    let iteration = step.index.saturating_sub(1);
+    clock.stage(Stage::GraphUpdate, iteration, || algorithm.finish(step))?;
+    let end = End { iterations: step.index, converged, last: step.total };
+    Ok((end, clock.finish()))
+}

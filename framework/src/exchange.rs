@@ -1,0 +1,313 @@
+//! Ghost exchange: offers go to owners and are merged there, then copies of what changed go to ghosts.
+//!
+//! Only what changed is sent, packed: `[form u8][values]` where form says how places are named. Full: every place of the
+//! route, in order, without names. Bitmap: one bit a place. Sparse: a 4-byte place before each value. The shortest is taken, so
+//! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens.
+
+use crate::algorithm::Tally;
+use crate::device::host::access::Alone;
+use crate::error::{Error, Result};
+use crate::field::{Fields, Kind, Merge};
+use crate::id::{LocalId, Rank};
+use crate::step::{News, Step};
+use crate::transport::Transport;
+
+const FULL: u8 = 1;
+const SPARSE: u8 = 2;
+const BITMAP: u8 = 3;
+
+/// Buffers that live as long as the run, and what was sent so far.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    outgoing: Vec<Vec<u8>>,
+    incoming: Vec<Vec<u8>>,
+    places: Vec<Vec<u32>>,
+    /// Payload bytes this rank has sent.
+    pub bytes_sent: u64,
+    /// Messages with payload this rank has sent.
+    pub messages_sent: u64,
+}
+
+impl Exchange {
+    /// For one rank of `ranks`.
+    pub fn new(ranks: usize) -> Exchange {
+        Exchange {
+            outgoing: vec![Vec::new(); ranks],
+            incoming: vec![Vec::new(); ranks],
+            places: vec![Vec::new(); ranks],
+            bytes_sent: 0,
+            messages_sent: 0,
+        }
+    }
+
+    /// Exchanges every shared field of the step; `active` and `arcs` of the woken vertices.
+    ///
+    /// # Errors
+    /// When a peer is lost, or its message does not fit the routes.
+    pub fn run(&mut self, step: &mut Step<'_>, transport: &mut dyn Transport) -> Result<Tally> {
+        if transport.ranks() == 1 {
+            return Ok(Tally::default());
+        }
+        step.frontier.woken.clear();
+        step.frontier.renewed.clear();
+        let offering = slots(&step.fields, |share| share.offers().is_some());
+        if !offering.is_empty() {
+            self.send_offers(step, &offering, transport)?;
+            self.merge_offers(step, &offering)?;
+        }
+        let copying = slots(&step.fields, |share| share.copies());
+        if !copying.is_empty() {
+            self.send_copies(step, &copying, transport)?;
+            self.put_copies(step, &copying)?;
+        }
+        step.frontier.offers.clear();
+        step.frontier.news = News::Frontier;
+        let woken = &step.frontier.woken;
+        let arcs = woken.iter().map(|&v| step.part.outgoing().degree(v)).sum();
+        Ok(Tally { active: woken.len() as u64, arcs, ..Tally::default() })
+    }
+
+    /// Copies every owned value of copied fields to the ghosts, before the first superstep. Nobody is woken.
+    ///
+    /// # Errors
+    /// As [`Exchange::run`].
+    pub fn run_initial(&mut self, step: &mut Step<'_>, transport: &mut dyn Transport) -> Result<()> {
+        let copying = slots(&step.fields, |share| share.copies());
+        if transport.ranks() == 1 || copying.is_empty() {
+            return Ok(());
+        }
+        let news = std::mem::replace(&mut step.frontier.news, News::All);
+        self.send_copies(step, &copying, transport)?;
+        self.put_copies(step, &copying)?;
+        step.frontier.news = news;
+        step.frontier.renewed.clear();
+        if news == News::Frontier {
+            // Ghosts of vertices that start in the frontier must know that they are in it.
+            self.send_copies(step, &copying, transport)?;
+            self.put_copies(step, &copying)?;
+        }
+        Ok(())
+    }
+
+    fn send_offers(&mut self, step: &mut Step<'_>, slots: &[usize], transport: &mut dyn Transport) -> Result<()> {
+        let (routes, base) = (step.part.routes(), step.part.ghost_base());
+        self.places.iter_mut().for_each(Vec::clear);
+        if step.frontier.news == News::All {
+            for (peer, places) in self.places.iter_mut().enumerate() {
+                places.extend(0..routes.ghosts_of(peer).len() as u32);
+            }
+        } else {
+            for ghost in &step.frontier.offers {
+                let (peer, place) = routes.owner_of(ghost.number() - base);
+                self.places[peer.index()].push(place);
+            }
+        }
+        for peer in 0..self.places.len() {
+            let first = routes.ghosts_of(peer).start + base;
+            let vertex = |place: u32| LocalId::new(first + place);
+            pack(
+                &mut self.outgoing[peer],
+                &mut self.places[peer],
+                routes.ghosts_of(peer).len(),
+                vertex,
+                &step.fields,
+                slots,
+            );
+            for &slot in slots {
+                if step.fields.specs()[slot].share.offers() == Some(Merge::Add) {
+                    for &place in &self.places[peer] {
+                        step.fields.column(slot).set_bits(vertex(place), 0);
+                    }
+                }
+            }
+        }
+        self.deliver(transport)
+    }
+
+    fn merge_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
+        let routes = step.part.routes();
+        let frontier = &mut step.frontier;
+        for (peer, message) in self.incoming.iter().enumerate() {
+            let to = routes.copied_to(peer);
+            let fields = &step.fields;
+            unpack(peer, message, to.len(), fields, slots, |place, values| {
+                let v = to[place as usize];
+                let mut changed = false;
+                for (&slot, &value) in slots.iter().zip(values) {
+                    let merge = fields.specs()[slot].share.offers().expect("slots offer");
+                    changed |= fields.column(slot).merge(v, merge, value);
+                }
+                if changed && frontier.marks.set::<Alone>(v) {
+                    frontier.woken.push(v);
+                }
+            })?;
+        }
+        frontier.woken.iter().for_each(|&v| frontier.marks.clear_alone(v));
+        Ok(())
+    }
+
+    fn send_copies(&mut self, step: &mut Step<'_>, slots: &[usize], transport: &mut dyn Transport) -> Result<()> {
+        let routes = step.part.routes();
+        self.places.iter_mut().for_each(Vec::clear);
+        let places = &mut self.places;
+        if step.frontier.news == News::All {
+            for (peer, places) in places.iter_mut().enumerate() {
+                places.extend(0..routes.copied_to(peer).len() as u32);
+            }
+        } else {
+            let mut note = |v: LocalId| {
+                for &(peer, place) in routes.copies_of(v) {
+                    places[peer.index()].push(place);
+                }
+            };
+            let boundary = routes.boundary().len() as u64;
+            if step.frontier.count > boundary {
+                // More changed than can matter: ask each boundary vertex instead.
+                let marks = &step.frontier.marks;
+                step.frontier.for_each_owned(step.part, |v| {
+                    marks.set::<Alone>(v);
+                });
+                routes.boundary().iter().filter(|&&v| marks.has(v)).for_each(|&v| note(v));
+                step.frontier.for_each_owned(step.part, |v| marks.clear_alone(v));
+            } else {
+                step.frontier.for_each_owned(step.part, &mut note);
+            }
+            step.frontier.woken.iter().for_each(|&v| note(v));
+        }
+        for peer in 0..self.places.len() {
+            let from = routes.copied_to(peer);
+            let vertex = |place: u32| from[place as usize];
+            pack(&mut self.outgoing[peer], &mut self.places[peer], from.len(), vertex, &step.fields, slots);
+        }
+        self.deliver(transport)
+    }
+
+    fn put_copies(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
+        let (routes, base) = (step.part.routes(), step.part.ghost_base());
+        let renews = slots.iter().any(|&slot| step.fields.specs()[slot].share.offers().is_some());
+        let renewed = &mut step.frontier.renewed;
+        for (peer, message) in self.incoming.iter().enumerate() {
+            let ghosts = routes.ghosts_of(peer);
+            let fields = &step.fields;
+            unpack(peer, message, ghosts.len(), fields, slots, |place, values| {
+                let ghost = LocalId::new(base + ghosts.start + place);
+                for (&slot, &value) in slots.iter().zip(values) {
+                    fields.column(slot).set_bits(ghost, value);
+                }
+                if renews {
+                    renewed.push(ghost);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, transport: &mut dyn Transport) -> Result<()> {
+        for message in self.outgoing.iter().filter(|message| !message.is_empty()) {
+            self.bytes_sent += message.len() as u64;
+            self.messages_sent += 1;
+        }
+        transport.exchange(&mut self.outgoing, &mut self.incoming)
+    }
+}
+
+fn slots(fields: &Fields, wanted: impl Fn(crate::field::Share) -> bool) -> Vec<usize> {
+    (0..fields.specs().len()).filter(|&slot| wanted(fields.specs()[slot].share)).collect()
+}
+
+/// Writes the values at `places` (of `route` many) in the shortest form; nothing when there are none.
+fn pack(
+    message: &mut Vec<u8>,
+    places: &mut Vec<u32>,
+    route: usize,
+    vertex: impl Fn(u32) -> LocalId,
+    fields: &Fields,
+    slots: &[usize],
+) {
+    message.clear();
+    if places.is_empty() {
+        return;
+    }
+    places.sort_unstable();
+    places.dedup(); // a vertex can have changed and been woken
+    let bitmap_bytes = route.div_ceil(8);
+    let form = if places.len() == route {
+        FULL
+    } else if places.len() * 4 <= bitmap_bytes {
+        SPARSE
+    } else {
+        BITMAP
+    };
+    message.push(form);
+    if form == BITMAP {
+        let start = message.len();
+        message.resize(start + bitmap_bytes, 0);
+        for &place in places.iter() {
+            message[start + place as usize / 8] |= 1 << (place % 8);
+        }
+    }
+    for &place in places.iter() {
+        if form == SPARSE {
+            message.extend_from_slice(&place.to_le_bytes());
+        }
+        for &slot in slots {
+            let bits = fields.column(slot).bits(vertex(place));
+            match fields.specs()[slot].kind {
+                Kind::U32 => message.extend_from_slice(&(bits as u32).to_le_bytes()),
+                Kind::F64 => message.extend_from_slice(&bits.to_le_bytes()),
+            }
+        }
+    }
+}
+
+/// Reads a message back, checking each place and the length.
+fn unpack(
+    peer: usize,
+    message: &[u8],
+    route: usize,
+    fields: &Fields,
+    slots: &[usize],
+    mut put: impl FnMut(u32, &[u64]),
+) -> Result<()> {
+    let Some((&form, mut rest)) = message.split_first() else { return Ok(()) };
+    let misfit = || Error::PeerLost {
+        rank: Rank(peer as u32),
+        reason: format!("its message of {} bytes does not fit a route of {route}", message.len()),
+    };
+    let kinds: Vec<Kind> = slots.iter().map(|&slot| fields.specs()[slot].kind).collect();
+    let mut values = vec![0u64; slots.len()];
+    let mut read = |rest: &mut &[u8], place: u32| -> Option<()> {
+        for (value, kind) in values.iter_mut().zip(&kinds) {
+            *value = match kind {
+                Kind::U32 => u64::from(u32::from_le_bytes(take(rest)?)),
+                Kind::F64 => u64::from_le_bytes(take(rest)?),
+            };
+        }
+        put(place, &values);
+        Some(())
+    };
+    match form {
+        FULL => (0..route as u32).try_for_each(|place| read(&mut rest, place)).ok_or_else(misfit)?,
+        SPARSE => {
+            while !rest.is_empty() {
+                let place = take(&mut rest).map(u32::from_le_bytes).filter(|&place| (place as usize) < route);
+                read(&mut rest, place.ok_or_else(misfit)?).ok_or_else(misfit)?;
+            }
+        }
+        BITMAP => {
+            let (bits, mut values) = rest.split_at_checked(route.div_ceil(8)).ok_or_else(misfit)?;
+            for place in (0..route as u32).filter(|&place| bits[place as usize / 8] >> (place % 8) & 1 == 1) {
+                read(&mut values, place).ok_or_else(misfit)?;
+            }
+            rest = values;
+        }
+        _ => return Err(misfit()),
+    }
+    if rest.is_empty() { Ok(()) } else { Err(misfit()) }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}

@@ -1,0 +1,56 @@
+//! What a plugin says about faults: rules that hold in every sound state, and rules that only a right answer keeps.
+
+use crate::answer::Answer;
+use crate::graph::Graph;
+
+/// A plugin's whole contribution to protection. The framework snapshots, compares, decides and recovers.
+pub trait FaultTolerance: Send + Sync {
+    /// Judges an answer by rules that only the right one keeps (a certificate), in code that the supersteps do not use.
+    fn postcheck(&self, graph: &Graph, answer: &Answer) -> Verdict;
+}
+
+/// What a check found.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// Every rule holds.
+    Sound,
+    /// A rule is broken.
+    Corrupt(Finding),
+}
+
+/// Which rule is broken, where, by what.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The rule, as a claim that should hold.
+    pub rule: String,
+    /// The original ID of the first vertex that breaks it, if it is about one.
+    pub vertex: Option<i64>,
+    /// The value found and, where known, the right one.
+    pub evidence: String,
+}
+
+impl Verdict {
+    /// Sound if the claim holds; else corrupt, with the evidence.
+    pub fn require(
+        holds: bool,
+        rule: impl Into<String>,
+        vertex: Option<i64>,
+        evidence: impl FnOnce() -> String,
+    ) -> Verdict {
+        if holds { Verdict::Sound } else { Verdict::Corrupt(Finding { rule: rule.into(), vertex, evidence: evidence() }) }
+    }
+
+    /// Whether every rule holds.
+    pub fn is_sound(&self) -> bool {
+        matches!(self, Verdict::Sound)
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.vertex {
+            Some(id) => write!(f, "rule broken: {} (vertex {id}: {})", self.rule, self.evidence),
+            None => write!(f, "rule broken: {} ({})", self.rule, self.evidence),
+        }
+    }
+}

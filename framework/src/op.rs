@@ -1,0 +1,89 @@
+//! Leaf rules: what happens at one edge or one vertex. Operators ([`Step`](crate::step::Step)) run them over many, in parallel.
+//!
+//! Each rule binds its fields once per operator call and is compiled twice, for one thread and for many. A value read from a
+//! field may be corrupt: a rule must not index or loop by one that it has not checked ([`Part::vertex`]).
+
+pub use crate::device::host::access::Access;
+
+use crate::field::Bind;
+use crate::id::LocalId;
+use crate::partition::Part;
+use crate::sum::Sum;
+
+/// A rule for the arcs out of the frontier.
+pub trait EdgeOp: Sync {
+    /// The fields it uses.
+    type View<'a>: Copy + Sync;
+    /// Names them.
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// Once for each vertex of the frontier, before its arcs.
+    #[inline(always)]
+    fn leave(&self, _view: Self::View<'_>, _src: LocalId) {}
+    /// An arc to an owned vertex; true when `dst` joins the next frontier. It must say so once per `dst`.
+    fn edge<A: Access>(&self, view: Self::View<'_>, src: LocalId, dst: LocalId) -> bool;
+    /// An arc to a ghost; true when the ghost's offer must go to its owner. Once per `dst` and superstep.
+    #[inline(always)]
+    fn offer<A: Access>(&self, view: Self::View<'_>, src: LocalId, dst: LocalId) -> bool {
+        self.edge::<A>(view, src, dst)
+    }
+}
+
+/// A rule under which a vertex joins the frontier at most once in a run: the operator keeps the set of those that have joined,
+/// and calls `visit` exactly once for each vertex that does, from one thread.
+pub trait VisitOp: Sync {
+    /// The fields it uses.
+    type View<'a>: Copy + Sync;
+    /// Names them.
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// `dst` joins.
+    fn visit(&self, view: Self::View<'_>, dst: LocalId);
+}
+
+/// A rule for one vertex, with its arcs within reach.
+pub trait VertexOp: Sync {
+    /// The fields it uses.
+    type View<'a>: Copy + Sync;
+    /// Names them.
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// The rule. What true means is said by the operator that runs it.
+    fn vertex<A: Access>(&self, view: Self::View<'_>, part: &Part, v: LocalId) -> bool;
+    /// How far `warm` runs ahead of `vertex`; 0 for never.
+    const AHEAD: u32 = 0;
+    /// Asks for what `vertex` will read to be brought near.
+    #[inline(always)]
+    fn warm(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
+}
+
+/// A rule that sums over the arcs into each vertex, in fixed order, then settles the vertex.
+pub trait GatherOp: Sync {
+    /// The fields it uses.
+    type View<'a>: Copy + Sync;
+    /// Names them.
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What an arc from `src` brings.
+    fn gather(&self, view: Self::View<'_>, src: LocalId) -> f64;
+    /// Asks for what `gather` will read to be brought near.
+    #[inline(always)]
+    fn warm(&self, _view: Self::View<'_>, _src: LocalId) {}
+    /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.
+    fn settle(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut Settled);
+}
+
+/// What a gather adds up over all vertices.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Settled {
+    /// Becomes [`Tally::residual`](crate::algorithm::Tally).
+    pub residual: Sum,
+    /// Becomes [`Tally::carry`](crate::algorithm::Tally).
+    pub carry: Sum,
+}
+
+/// A rule that names a key for every vertex, by which some are selected.
+pub trait SelectOp: Sync {
+    /// The fields it uses.
+    type View<'a>: Copy + Sync;
+    /// Names them.
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// The key of `v`.
+    fn key(&self, view: Self::View<'_>, v: LocalId) -> u32;
+}

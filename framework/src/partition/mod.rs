@@ -1,0 +1,201 @@
+//! One rank's part of the graph: a contiguous range of owned vertices, ghosts for the far ends of their arcs, rows in local
+//! numbers, and routes to and from each peer.
+//!
+//! Owned vertices come first, in global order; ghosts follow from the next multiple of 64 on (so that owned and ghost bits
+//! never share a word), in global order too, which groups them by owner. Rows keep *global* order, so a sum over a row is
+//! the same on any number of ranks. With one rank the rows are the graph's own, not copies.
+//! Cost of a split: one pass over the rank's arcs, 8 bytes a local vertex and 4 an arc.
+
+mod build;
+mod routes;
+
+pub use build::bounds;
+pub use routes::Routes;
+
+use crate::device::host::access::{at, prefetch, row};
+use crate::id::{GlobalId, LocalId, Rank};
+use crate::memory::Array;
+
+/// Rows of one direction in local numbers. There is a row for every local vertex; those of ghosts are empty.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    offsets: Array<u64>,
+    targets: Array<LocalId>,
+}
+
+impl Rows {
+    /// The neighbours of `v`.
+    #[inline(always)]
+    pub fn of(&self, v: LocalId) -> &[LocalId] {
+        row(&self.targets, *at(&self.offsets, v), self.begin(v, 1))
+    }
+
+    /// How many neighbours `v` has.
+    #[inline(always)]
+    pub fn degree(&self, v: LocalId) -> u64 {
+        self.begin(v, 1) - *at(&self.offsets, v)
+    }
+
+    /// All neighbours, row after row.
+    #[inline(always)]
+    pub fn targets(&self) -> &[LocalId] {
+        &self.targets
+    }
+
+    /// Where the row of `v + ahead` begins in [`Rows::targets`]; `v + ahead` is at most the number of local vertices.
+    #[inline(always)]
+    pub(crate) fn begin(&self, v: LocalId, ahead: u32) -> u64 {
+        *at(&self.offsets, LocalId::new(v.number() + ahead))
+    }
+
+    /// Asks for the offsets of `v` to be brought near.
+    #[inline(always)]
+    pub(crate) fn prefetch_offsets(&self, v: LocalId) {
+        prefetch(&self.offsets, v.index());
+    }
+
+    /// Asks for the beginning of the row of `v` to be brought near.
+    #[inline(always)]
+    pub fn prefetch_row(&self, v: LocalId) {
+        prefetch(&self.targets, *at(&self.offsets, v) as usize);
+    }
+
+    /// Arcs in the rows.
+    pub fn arcs(&self) -> u64 {
+        self.targets.len() as u64
+    }
+}
+
+/// One rank's part.
+#[derive(Debug)]
+pub struct Part {
+    rank: Rank,
+    first: u32,
+    owned: u32,
+    ghost_base: u32,
+    ghosts: Vec<GlobalId>,
+    graph_vertices: usize,
+    graph_arcs: u64,
+    outgoing: Rows,
+    incoming: Option<Rows>,
+    chunks: Vec<u32>,
+    incoming_chunks: Vec<u32>,
+    routes: Routes,
+}
+
+impl Part {
+    /// The rank that owns it.
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// How many vertices it owns.
+    pub fn owned(&self) -> usize {
+        self.owned as usize
+    }
+
+    /// How many ghosts it has.
+    pub fn ghosts(&self) -> usize {
+        self.ghosts.len()
+    }
+
+    /// The length of a field: owned, padding, ghosts.
+    pub fn locals(&self) -> usize {
+        self.ghost_base as usize + self.ghosts.len()
+    }
+
+    /// Vertices of the whole graph.
+    pub fn graph_vertices(&self) -> usize {
+        self.graph_vertices
+    }
+
+    /// Arcs of the whole graph, in the view of the algorithm.
+    pub fn graph_arcs(&self) -> u64 {
+        self.graph_arcs
+    }
+
+    /// Whether `v` belongs to a peer.
+    #[inline(always)]
+    pub fn is_ghost(&self, v: LocalId) -> bool {
+        v.number() >= self.ghost_base
+    }
+
+    /// The owned vertices.
+    pub fn owned_vertices(&self) -> impl Iterator<Item = LocalId> + use<> {
+        (0..self.owned).map(LocalId::new)
+    }
+
+    /// The owned vertices followed by the ghosts.
+    pub fn local_vertices(&self) -> impl Iterator<Item = LocalId> + use<> {
+        let ghosts = self.ghost_base..self.ghost_base + self.ghosts.len() as u32;
+        (0..self.owned).chain(ghosts).map(LocalId::new)
+    }
+
+    /// The global number of a local vertex.
+    #[inline(always)]
+    pub fn global(&self, v: LocalId) -> GlobalId {
+        if self.is_ghost(v) {
+            self.ghosts[(v.number() - self.ghost_base) as usize]
+        } else {
+            GlobalId(self.first + v.number())
+        }
+    }
+
+    /// The local number of a vertex, if this rank owns it.
+    pub fn local(&self, v: GlobalId) -> Option<LocalId> {
+        v.0.checked_sub(self.first).filter(|&local| local < self.owned).map(LocalId::new)
+    }
+
+    /// A number read from a field as a local vertex; `None` if it is none, so that a struck value cannot lead out of the part.
+    #[inline(always)]
+    pub fn vertex(&self, number: u32) -> Option<LocalId> {
+        ((number as usize) < self.locals()).then(|| LocalId::new(number))
+    }
+
+    /// Arcs out of each vertex.
+    #[inline(always)]
+    pub fn outgoing(&self) -> &Rows {
+        &self.outgoing
+    }
+
+    /// Arcs into each vertex.
+    ///
+    /// # Panics
+    /// If the algorithm's view did not ask for them: a mistake in the plugin.
+    #[inline(always)]
+    pub fn incoming(&self) -> &Rows {
+        self.incoming.as_ref().expect("the view asks for incoming arcs")
+    }
+
+    pub(crate) fn has_incoming(&self) -> bool {
+        self.incoming.is_some()
+    }
+
+    /// Routes to and from the peers.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// Bounds of fixed stretches of owned vertices, each a multiple of 64, balanced by arcs out (plus two a vertex).
+    pub(crate) fn chunks(&self) -> &[u32] {
+        &self.chunks
+    }
+
+    /// The same, balanced by arcs in.
+    pub(crate) fn incoming_chunks(&self) -> &[u32] {
+        &self.incoming_chunks
+    }
+
+    pub(crate) fn ghost_base(&self) -> u32 {
+        self.ghost_base
+    }
+
+    /// Bytes of the rows that this part added to the graph's own: none with one rank.
+    pub fn bytes(&self) -> usize {
+        if self.routes.peers() == 1 {
+            return 0;
+        }
+        let rows = |rows: &Rows| rows.offsets.len() * 8 + rows.targets.len() * 4;
+        rows(&self.outgoing) + self.incoming.as_ref().map_or(0, rows) + self.ghosts.len() * 4
+    }
+}

@@ -1,0 +1,182 @@
+//! The vertices active in a superstep, as queues (one for each producing thread) or as bits, and what exchange must send of them.
+
+use crate::device::host::Line;
+use crate::device::host::access::{Alone, Bits, vertices_of};
+use crate::id::LocalId;
+use crate::partition::Part;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How the frontier is held.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Form {
+    /// In `queues`.
+    Queue,
+    /// In `bits`.
+    Bits,
+}
+
+/// Which owned vertices changed in this superstep, for exchange.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum News {
+    /// Those of the frontier.
+    Frontier,
+    /// Any of them.
+    All,
+}
+
+/// The frontier of one rank. Sets are by local vertex.
+pub(crate) struct Frontier {
+    pub(crate) form: Form,
+    pub(crate) queues: Vec<Line<Vec<LocalId>>>,
+    /// Where the next queues are written; empty between operators.
+    pub(crate) outs: Vec<Line<Vec<LocalId>>>,
+    pub(crate) bits: Bits,
+    pub(crate) next: Bits,
+    /// Vertices that have been in the frontier, or never can be.
+    pub(crate) joined: Bits,
+    /// Owned vertices in the frontier.
+    pub(crate) count: u64,
+    /// Arcs out of them.
+    pub(crate) arcs: u64,
+    /// Arcs out of vertices of any rank that have not been in the frontier.
+    pub(crate) unexplored: u64,
+    /// Whether the last visit was a wide one (bits).
+    pub(crate) was_wide: bool,
+    pub(crate) news: News,
+    /// Ghosts that this superstep made offers at.
+    pub(crate) offers: Vec<LocalId>,
+    /// Owned vertices changed by peers' offers in the last exchange, each once, not yet in the frontier.
+    pub(crate) woken: Vec<LocalId>,
+    /// Ghosts that got a copy in the last exchange.
+    pub(crate) renewed: Vec<LocalId>,
+    /// Marks `woken` while it is filled; clear between exchanges.
+    pub(crate) marks: Bits,
+    /// By chunk: vertices not yet selected. Filled at the first selection.
+    pub(crate) candidates: Option<Vec<Vec<LocalId>>>,
+}
+
+impl Frontier {
+    pub(crate) fn new(part: &Part, threads: usize) -> Frontier {
+        let queues = || (0..threads).map(|_| Line(Vec::new())).collect();
+        let frontier = Frontier {
+            form: Form::Queue,
+            queues: queues(),
+            outs: queues(),
+            bits: Bits::new(part.locals()),
+            next: Bits::new(part.locals()),
+            joined: Bits::new(part.locals()),
+            count: 0,
+            arcs: 0,
+            unexplored: part.graph_arcs(),
+            was_wide: false,
+            news: News::Frontier,
+            offers: Vec::new(),
+            woken: Vec::new(),
+            renewed: Vec::new(),
+            marks: Bits::new(part.locals()),
+            candidates: None,
+        };
+        // Numbers between the last owned vertex and the next word are no vertices and never join.
+        if !part.owned().is_multiple_of(64) {
+            let word = &frontier.joined.words()[part.owned() / 64];
+            word.store(!0 << (part.owned() % 64), Relaxed);
+        }
+        frontier
+    }
+
+    /// An owned vertex joins.
+    pub(crate) fn add(&mut self, part: &Part, v: LocalId) {
+        self.joined.set::<Alone>(v);
+        match self.form {
+            Form::Queue => self.queues[0].0.push(v),
+            Form::Bits => {
+                self.bits.set::<Alone>(v);
+            }
+        }
+        self.count += 1;
+        self.arcs += part.outgoing().degree(v);
+    }
+
+    /// Takes in what the last exchange brought: woken vertices join, and ghosts that got copies count as joined.
+    pub(crate) fn absorb(&mut self, part: &Part) {
+        for v in std::mem::take(&mut self.woken) {
+            self.add(part, v);
+        }
+        for &ghost in &self.renewed {
+            self.joined.set::<Alone>(ghost);
+            if self.form == Form::Bits {
+                self.bits.set::<Alone>(ghost);
+            }
+        }
+        if self.form == Form::Bits {
+            self.renewed.clear();
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.0.clear());
+        if self.form == Form::Bits {
+            self.form = Form::Queue;
+        }
+        (self.count, self.arcs) = (0, 0);
+    }
+
+    /// Owned and renewed ghosts become bits.
+    pub(crate) fn to_bits(&mut self) {
+        if self.form == Form::Bits {
+            return;
+        }
+        self.bits.clear_all();
+        for v in self.queues.iter().flat_map(|queue| &queue.0).chain(&self.renewed) {
+            self.bits.set::<Alone>(*v);
+        }
+        self.renewed.clear();
+        self.form = Form::Bits;
+    }
+
+    /// Owned vertices go to the queues.
+    pub(crate) fn to_queue(&mut self, part: &Part) {
+        self.renewed.clear();
+        if self.form == Form::Queue {
+            return;
+        }
+        self.queues.iter_mut().for_each(|queue| queue.0.clear());
+        let owned_words = &self.bits.words()[..part.owned().div_ceil(64)];
+        let queue = &mut self.queues[0].0;
+        for (word, bits) in owned_words.iter().enumerate() {
+            queue.extend(vertices_of(word, bits.load(Relaxed)));
+        }
+        self.form = Form::Queue;
+    }
+
+    /// The new queues, just written, become the frontier; ghosts among them become offers.
+    pub(crate) fn take_outs(&mut self, part: &Part) {
+        std::mem::swap(&mut self.queues, &mut self.outs);
+        self.outs.iter_mut().for_each(|out| out.0.clear());
+        if part.ghosts() > 0 {
+            for queue in &mut self.queues {
+                let offers = &mut self.offers;
+                queue.0.retain(|&v| {
+                    if part.is_ghost(v) {
+                        offers.push(v);
+                    }
+                    !part.is_ghost(v)
+                });
+            }
+        }
+        self.form = Form::Queue;
+        self.count = self.queues.iter().map(|queue| queue.0.len() as u64).sum();
+    }
+
+    /// All owned vertices of the frontier, in no order.
+    pub(crate) fn for_each_owned(&self, part: &Part, mut f: impl FnMut(LocalId)) {
+        match self.form {
+            Form::Queue => self.queues.iter().flat_map(|queue| &queue.0).for_each(|&v| f(v)),
+            Form::Bits => {
+                for (word, bits) in self.bits.words()[..part.owned().div_ceil(64)].iter().enumerate() {
+                    vertices_of(word, bits.load(Relaxed)).for_each(&mut f);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What an algorithm works with in one superstep: its part, its fields, the frontier, and the operators over them.
+//!
+//! The operators are generic methods of this concrete type, so a leaf rule is inlined into a parallel loop in the plugin's own
+//! crate while the algorithm itself stays a trait object that is called once per superstep. State at the end of an operator
+//! does not depend on the number of threads.
+
+mod frontier;
+mod gather;
+mod push;
+mod sweep;
+mod tiles;
+mod visit;
+
+pub(crate) use frontier::{Frontier, News};
+pub use tiles::Tiles;
+
+use crate::algorithm::{Layout, Tally};
+use crate::device::host::Pool;
+use crate::error::Result;
+use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
+use crate::id::LocalId;
+use crate::partition::Part;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The state of one rank during a run.
+pub struct Step<'r> {
+    /// This rank's part.
+    pub part: &'r Part,
+    /// The superstep, from 0.
+    pub index: u32,
+    /// What all ranks agreed on after the superstep before (before the first: after `init`).
+    pub total: Tally,
+    pub(crate) pool: &'r Pool,
+    pub(crate) fields: Fields,
+    pub(crate) frontier: Frontier,
+    tiles: Option<Tiles>,
+}
+
+impl<'r> Step<'r> {
+    /// Allocates the fields, with their initial values, and an empty frontier.
+    ///
+    /// # Errors
+    /// When two fields have one name, or there are more than an operator can bind.
+    pub(crate) fn new(
+        part: &'r Part,
+        pool: &'r Pool,
+        specs: Vec<FieldSpec>,
+        layout: Layout,
+    ) -> Result<Step<'r>> {
+        let fields = Fields::new(specs, part.locals())?;
+        for (slot, spec) in fields.specs().iter().enumerate() {
+            if spec.initial_bits() != 0 {
+                fill(fields.column(slot), spec, pool);
+            }
+        }
+        Ok(Step {
+            part,
+            index: 0,
+            total: Tally::default(),
+            pool,
+            fields,
+            frontier: Frontier::new(part, pool.threads()),
+            tiles: Tiles::if_worth(part, pool, layout),
+        })
+    }
+
+    /// Whether a pool of one thread runs the operators.
+    fn is_alone(&self) -> bool {
+        self.pool.threads() == 1
+    }
+
+    /// Puts one value; for `init`, not for loops.
+    pub fn set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
+        self.fields.changing(field).set(v, value);
+    }
+
+    /// One value; for a few vertices, not for loops.
+    pub fn get<T: Value>(&mut self, field: Field<T>, v: LocalId) -> T {
+        self.fields.changing(field).get(v)
+    }
+
+    /// Exchanges the values of two fields of one type, all at once and at no cost.
+    ///
+    /// # Panics
+    /// If the algorithm did not declare both: a mistake in the plugin.
+    pub fn swap<T: Value>(&mut self, a: Field<T>, b: Field<T>) {
+        self.fields.swap(a.spec(), b.spec());
+    }
+
+    /// Puts an owned vertex into the frontier, as one that has joined.
+    pub fn activate(&mut self, v: LocalId) {
+        self.frontier.add(self.part, v);
+    }
+
+    /// Says that every vertex may have changed, so that exchange sends all that is shared.
+    pub fn touch_all(&mut self) {
+        self.frontier.news = News::All;
+    }
+
+    /// Owned vertices in the frontier, those that the last exchange woke included.
+    pub(crate) fn active(&self) -> u64 {
+        match self.frontier.news {
+            News::All => self.part.owned() as u64,
+            News::Frontier => self.frontier.count + self.frontier.woken.len() as u64,
+        }
+    }
+
+    /// The owned values of a field, little-endian, in order.
+    pub(crate) fn raw_owned(&self, spec: FieldSpec) -> Vec<u8> {
+        self.fields.raw(spec, self.part.owned())
+    }
+
+    /// The size of the frontier, as a tally: what `init` returns when it has activated vertices.
+    pub fn tally(&self) -> Tally {
+        Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
+    }
+
+    /// Bytes of all fields.
+    pub fn field_bytes(&self) -> usize {
+        self.fields.bytes()
+    }
+
+    /// Bytes of layouts beyond the rows.
+    pub fn layout_bytes(&self) -> usize {
+        self.tiles.as_ref().map_or(0, Tiles::bytes)
+    }
+}
+
+fn fill(column: &Column, spec: &FieldSpec, pool: &Pool) {
+    const PIECE: usize = 1 << 14;
+    let len = match column {
+        Column::U32(buf) => buf.len(),
+        Column::F64(buf) => buf.len(),
+    };
+    pool.chunks(len.div_ceil(PIECE), |_, chunk| {
+        let range = chunk * PIECE..len.min((chunk + 1) * PIECE);
+        match (column, spec.kind) {
+            (Column::U32(buf), Kind::U32) => {
+                buf[range].iter().for_each(|atom| atom.store(spec.initial_bits() as u32, Relaxed));
+            }
+            (Column::F64(buf), Kind::F64) => {
+                buf[range].iter().for_each(|atom| atom.store(spec.initial_bits(), Relaxed));
+            }
+            _ => unreachable!("a column has its field's type"),
+        }
+    });
+}

@@ -1,0 +1,77 @@
+//! A rule for every vertex, for the vertices on the boundary, or for those that the last exchange changed.
+
+use super::{News, Step};
+use crate::algorithm::Tally;
+use crate::device::host::access::{Access, Alone, Shared};
+use crate::id::LocalId;
+use crate::op::VertexOp;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+impl Step<'_> {
+    /// Runs the rule once for every owned vertex; how many said true.
+    pub fn for_each<O: VertexOp>(&mut self, op: &O) -> u64 {
+        if self.is_alone() { self.sweep::<O, Alone>(op) } else { self.sweep::<O, Shared>(op) }
+    }
+
+    /// Runs the rule once for every owned vertex and every ghost.
+    pub fn for_each_local<O: VertexOp>(&mut self, op: &O) {
+        self.for_each(op);
+        let part = self.part;
+        let view = op.bind(&self.fields.bind());
+        for ghost in (part.ghost_base()..part.locals() as u32).map(LocalId::new) {
+            op.vertex::<Alone>(view, part, ghost);
+        }
+    }
+
+    fn sweep<O: VertexOp, A: Access>(&mut self, op: &O) -> u64 {
+        let part = self.part;
+        let view = op.bind(&self.fields.bind());
+        let chunks = part.chunks();
+        let owned = part.owned() as u32;
+        let said = AtomicU64::new(0);
+        self.pool.chunks(chunks.len() - 1, |_, chunk| {
+            let (from, to) = (chunks[chunk], chunks[chunk + 1]);
+            let mut true_count = 0;
+            let warm_to = if O::AHEAD > 0 { to.min(owned.saturating_sub(O::AHEAD)).max(from) } else { from };
+            for v in from..warm_to {
+                op.warm(view, part, LocalId::new(v + O::AHEAD));
+                true_count += u64::from(op.vertex::<A>(view, part, LocalId::new(v)));
+            }
+            for v in warm_to..to {
+                true_count += u64::from(op.vertex::<A>(view, part, LocalId::new(v)));
+            }
+            said.fetch_add(true_count, Relaxed);
+        });
+        said.into_inner()
+    }
+
+    /// Runs the rule for every vertex that the last exchange changed: owned ones by peers' offers, ghosts by their owners.
+    pub fn for_changed<O: VertexOp>(&mut self, op: &O) {
+        let view = op.bind(&self.fields.bind());
+        let (woken, renewed) = (std::mem::take(&mut self.frontier.woken), std::mem::take(&mut self.frontier.renewed));
+        for v in woken.into_iter().chain(renewed) {
+            op.vertex::<Alone>(view, self.part, v);
+        }
+    }
+
+    /// Runs the rule for every owned vertex that a peer has as a ghost, and for every ghost. Those that say true are what
+    /// exchange sends, and the next frontier.
+    pub fn for_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
+        let part = self.part;
+        self.frontier.clear();
+        self.frontier.news = News::Frontier;
+        let view = op.bind(&self.fields.bind());
+        for &v in part.routes().boundary() {
+            if op.vertex::<Alone>(view, part, v) {
+                self.frontier.queues[0].0.push(v);
+            }
+        }
+        for ghost in (part.ghost_base()..part.locals() as u32).map(LocalId::new) {
+            if op.vertex::<Alone>(view, part, ghost) {
+                self.frontier.offers.push(ghost);
+            }
+        }
+        self.frontier.count = self.frontier.queues[0].0.len() as u64;
+        Tally::active(self.frontier.count + self.frontier.offers.len() as u64)
+    }
+}

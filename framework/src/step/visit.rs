@@ -1,0 +1,215 @@
+//! Visiting each vertex once, level by level: pushes along the frontier's arcs or pulls into vertices that have not joined.
+//!
+//! Four ways, chosen by the agreed numbers of the whole graph, so that all ranks choose alike (a rank that pushed while a peer
+//! pulled would miss the arcs between them):
+//! a small frontier is pushed by one thread without branches; a larger one by all threads from queue to queue; a wide one only
+//! sets bits, and a pass over the words then visits the new vertices in order; and when the frontier has most of the arcs,
+//! every vertex that has not joined looks back for a neighbour in it, one thread owning each word of 64.
+//! Source: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
+
+use super::frontier::Form;
+use super::{News, Step};
+use crate::algorithm::Tally;
+use crate::device::host::Line;
+use crate::device::host::access::{Access, Alone, Bits, Shared, take_new, vertices_of};
+use crate::id::LocalId;
+use crate::op::VisitOp;
+use crate::partition::Part;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Frontiers with at most this many arcs are pushed by one thread: waking the others costs as much (measured on road-FLA).
+pub(super) const ALONE_ARCS: u64 = 4096;
+/// Pull when the frontier has more than 1 / ALPHA of the arcs not yet explored. As in the paper.
+const ALPHA: u64 = 15;
+/// Stay wide while the frontier has more than 1 / BETA of the vertices. As in the paper.
+const BETA: u64 = 18;
+/// Push to bits when the frontier has more arcs than 1 / WIDE of the vertices (measured on urand-20).
+const WIDE: u64 = 32;
+/// Frontier vertices that a thread claims at once.
+pub(super) const PIECE: usize = 64;
+/// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
+const AHEAD: usize = 8;
+
+impl Step<'_> {
+    /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.
+    pub fn push_or_pull<O: VisitOp>(&mut self, op: &O) -> Tally {
+        self.frontier.absorb(self.part);
+        let (arcs, active, vertices) = (self.total.arcs, self.total.active, self.part.graph_vertices() as u64);
+        let pulls = self.part.has_incoming()
+            && (arcs > self.frontier.unexplored / ALPHA || self.frontier.was_wide && active > vertices / BETA);
+        self.frontier.unexplored = self.frontier.unexplored.saturating_sub(arcs);
+        let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
+        if pulls {
+            self.frontier.to_bits();
+            self.visit_pull(op);
+        } else {
+            self.frontier.to_queue(self.part);
+            match (is_wide, self.is_alone()) {
+                (false, alone) if alone || self.frontier.arcs <= ALONE_ARCS => self.visit_push_alone(op),
+                (false, _) => self.visit_push(op),
+                (true, true) => self.visit_push_bits::<O, Alone>(op),
+                (true, false) => self.visit_push_bits::<O, Shared>(op),
+            }
+        }
+        self.frontier.was_wide = is_wide;
+        self.frontier.news = News::Frontier;
+        Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
+    }
+
+    /// Queue to queue, on one thread.
+    fn visit_push_alone<O: VisitOp>(&mut self, op: &O) {
+        let (part, frontier) = (self.part, &mut self.frontier);
+        let view = op.bind(&self.fields.bind());
+        let out = &mut frontier.outs[0].0;
+        for queue in &frontier.queues {
+            for (i, &u) in queue.0.iter().enumerate() {
+                warm_row(part, &queue.0, i);
+                take_new(part.outgoing().of(u), &frontier.joined, out);
+            }
+        }
+        frontier.arcs = visit_all(op, view, part, out);
+        frontier.take_outs(part);
+    }
+
+    /// Queue to queue, on all threads.
+    fn visit_push<O: VisitOp>(&mut self, op: &O) {
+        let (part, frontier) = (self.part, &mut self.frontier);
+        let view = op.bind(&self.fields.bind());
+        let (joined, queues) = (&frontier.joined, &frontier.queues);
+        let pieces = pieces(queues);
+        let (next, arcs) = (Line(AtomicUsize::new(0)), AtomicU64::new(0));
+        self.pool.run_with(&mut frontier.outs, |out, _| {
+            while let Some(piece) = pieces.get(next.0.fetch_add(1, Relaxed)) {
+                for (i, &u) in piece.iter().enumerate() {
+                    warm_row(part, piece, i);
+                    out.extend(part.outgoing().of(u).iter().filter(|&&v| joined.set::<Shared>(v)));
+                }
+            }
+            arcs.fetch_add(visit_all(op, view, part, out), Relaxed);
+        });
+        frontier.arcs = arcs.into_inner();
+        frontier.take_outs(part);
+    }
+
+    /// Queue to bits: arcs only set bits; a pass over the words then visits the new vertices in order.
+    fn visit_push_bits<O: VisitOp, A: Access>(&mut self, op: &O) {
+        let (part, frontier) = (self.part, &mut self.frontier);
+        let view = op.bind(&self.fields.bind());
+        let (joined, before) = (&frontier.joined, &frontier.bits);
+        copy(joined, before);
+        let pieces = pieces(&frontier.queues);
+        self.pool.chunks(pieces.len(), |_, piece| {
+            for (i, &u) in pieces[piece].iter().enumerate() {
+                warm_row(part, pieces[piece], i);
+                for &v in part.outgoing().of(u) {
+                    joined.set::<A>(v);
+                }
+            }
+        });
+        let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
+        let visit_words = |from: usize, to: usize| {
+            let words = joined.words()[from..to].iter().zip(&before.words()[from..to]);
+            let (mut new_count, mut new_arcs) = (0, 0);
+            for (word, (now, before)) in words.enumerate() {
+                let new = now.load(Relaxed) & !before.load(Relaxed);
+                before.store(new, Relaxed);
+                new_count += u64::from(new.count_ones());
+                for v in vertices_of(from + word, new) {
+                    op.visit(view, v);
+                    new_arcs += part.outgoing().degree(v);
+                }
+            }
+            (new_count, new_arcs)
+        };
+        let chunks = part.chunks();
+        self.pool.chunks(chunks.len() - 1, |_, chunk| {
+            let (new_count, new_arcs) =
+                visit_words(chunks[chunk] as usize / 64, (chunks[chunk + 1] as usize).div_ceil(64));
+            count.fetch_add(new_count, Relaxed);
+            arcs.fetch_add(new_arcs, Relaxed);
+        });
+        let ghost_words = part.ghost_base() as usize / 64..joined.words().len();
+        if part.ghosts() > 0 {
+            visit_words(ghost_words.start, ghost_words.end);
+            for (word, bits) in before.words()[ghost_words.clone()].iter().enumerate() {
+                frontier.offers.extend(vertices_of(ghost_words.start + word, bits.swap(0, Relaxed)));
+            }
+        }
+        (frontier.count, frontier.arcs, frontier.form) = (count.into_inner(), arcs.into_inner(), Form::Bits);
+        frontier.queues.iter_mut().for_each(|queue| queue.0.clear());
+    }
+
+    /// Bits to bits: each vertex that has not joined looks for a neighbour in the frontier. No atomic updates.
+    fn visit_pull<O: VisitOp>(&mut self, op: &O) {
+        let (part, frontier) = (self.part, &mut self.frontier);
+        let view = op.bind(&self.fields.bind());
+        let (joined, bits, next) = (&frontier.joined, &frontier.bits, &frontier.next);
+        let (outgoing, incoming) = (part.outgoing(), part.incoming());
+        let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
+        let chunks = part.incoming_chunks();
+        self.pool.chunks(chunks.len() - 1, |_, chunk| {
+            let words = chunks[chunk] as usize / 64..(chunks[chunk + 1] as usize).div_ceil(64);
+            let (mut new_count, mut new_arcs) = (0, 0);
+            let both = joined.words()[words.clone()].iter().zip(&next.words()[words.clone()]);
+            for (word, (joined, next)) in words.zip(both) {
+                let open = !joined.load(Relaxed);
+                let (mut found, mut closed) = (0u64, 0u64);
+                for v in vertices_of(word, open) {
+                    let row = incoming.of(v);
+                    let bit = 1u64 << (v.index() % 64);
+                    if row.iter().any(|&u| bits.has(u)) {
+                        found |= bit;
+                    } else if row.is_empty() {
+                        closed |= bit; // no arc leads here: it never joins, so later pulls need not look
+                    }
+                }
+                if open != 0 {
+                    joined.store(!open | found | closed, Relaxed);
+                }
+                next.store(found, Relaxed);
+                new_count += u64::from(found.count_ones());
+                for v in vertices_of(word, found) {
+                    op.visit(view, v);
+                    new_arcs += outgoing.degree(v);
+                }
+            }
+            count.fetch_add(new_count, Relaxed);
+            arcs.fetch_add(new_arcs, Relaxed);
+        });
+        if part.ghosts() > 0 {
+            next.words()[part.ghost_base() as usize / 64..].iter().for_each(|word| word.store(0, Relaxed));
+        }
+        (frontier.count, frontier.arcs) = (count.into_inner(), arcs.into_inner());
+        std::mem::swap(&mut frontier.bits, &mut frontier.next);
+    }
+}
+
+/// Visits the new vertices of a queue; the arcs out of them.
+fn visit_all<O: VisitOp>(op: &O, view: O::View<'_>, part: &Part, new: &[LocalId]) -> u64 {
+    new.iter().fold(0, |arcs, &v| {
+        op.visit(view, v);
+        arcs + part.outgoing().degree(v)
+    })
+}
+
+/// Stretches of the queues, as they are claimed.
+pub(super) fn pieces(queues: &[Line<Vec<LocalId>>]) -> Vec<&[LocalId]> {
+    queues.iter().flat_map(|queue| queue.0.chunks(PIECE)).collect()
+}
+
+/// Asks for rows and offsets further on in the frontier.
+#[inline(always)]
+fn warm_row(part: &Part, list: &[LocalId], i: usize) {
+    if let Some(&far) = list.get(i + 2 * AHEAD) {
+        part.outgoing().prefetch_offsets(far);
+    }
+    if let Some(&near) = list.get(i + AHEAD) {
+        part.outgoing().prefetch_row(near);
+    }
+}
+
+fn copy(from: &Bits, to: &Bits) {
+    for (to, from) in to.words().iter().zip(from.words()) {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+}

@@ -1,0 +1,131 @@
+//! The accumulators behind the 24 timing fields of schema v9, for one rank and one trial.
+
+use crate::probe::{Probe, Stage};
+use std::time::{Duration, Instant};
+
+/// The names of the 24 fields, in order.
+pub const FIELDS: [&str; 24] = [
+    "main_loop_ms",
+    "gpu_compute_ms",
+    "graph_kernel_ms",
+    "graph_update_ms",
+    "score_and_mark_ms",
+    "tolerance_graph_update_ms",
+    "tolerance_gpu_bookkeeping_ms",
+    "d2h_summary_ms",
+    "cpu_validation_ms",
+    "checker_end_to_end_ms",
+    "cpu_check_drain_ms",
+    "nccl_exchange_ms",
+    "mpi_sync_ms",
+    "postcheck_total_ms",
+    "postcheck_mpi_ms",
+    "communication_ms",
+    "algorithm_total_ms",
+    "single_gpu_setup_ms",
+    "distributed_setup_ms",
+    "initial_ghost_exchange_ms",
+    "final_result_copy_ms",
+    "final_result_gather_ms",
+    "e2e_unattributed_ms",
+    "algorithm_e2e_ms",
+];
+
+/// What was measured, as durations; what follows from it is computed in [`Timing::milliseconds`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Timing {
+    /// Whether more than one rank ran.
+    pub is_multi: bool,
+    /// The superstep loop.
+    pub main_loop: Duration,
+    /// Inside the algorithm's operators.
+    pub graph_update: Duration,
+    /// Inside ghost exchange.
+    pub exchange: Duration,
+    /// Inside agreement.
+    pub agree: Duration,
+    /// Before the loop, ghost exchange apart.
+    pub setup: Duration,
+    /// The first ghost exchange.
+    pub initial_exchange: Duration,
+    /// The answer from the device, or from all ranks.
+    pub final_result: Duration,
+    /// From the first to the last of these.
+    pub whole: Duration,
+}
+
+impl Timing {
+    /// The 24 fields in milliseconds, in the order of [`FIELDS`]. Fields of protection are 0: this run had none.
+    pub fn milliseconds(&self) -> [f64; 24] {
+        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let only_if = |multi: bool, duration| if self.is_multi == multi { ms(duration) } else { 0.0 };
+        let main_loop = ms(self.main_loop);
+        let graph_update = ms(self.graph_update);
+        let (exchange, agree) = (only_if(true, self.exchange), only_if(true, self.agree));
+        let single_setup = only_if(false, self.setup);
+        let multi_setup = only_if(true, self.setup);
+        let initial = only_if(true, self.initial_exchange);
+        let (copy, gather) = (only_if(false, self.final_result), only_if(true, self.final_result));
+        let attributed = main_loop + single_setup + multi_setup + initial + copy + gather;
+        let rest = (ms(self.whole) - attributed).max(0.0);
+        [
+            main_loop,
+            graph_update,
+            graph_update,
+            graph_update,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            exchange,
+            agree,
+            0.0,
+            0.0,
+            exchange + agree,
+            main_loop,
+            single_setup,
+            multi_setup,
+            initial,
+            copy,
+            gather,
+            rest,
+            attributed + rest,
+        ]
+    }
+}
+
+/// Measures the stages of one rank's main loop and tells the probe the same spans.
+pub(crate) struct Clock<'p, P: Probe> {
+    pub(crate) timing: Timing,
+    pub(crate) probe: &'p mut P,
+    start: Instant,
+}
+
+impl<'p, P: Probe> Clock<'p, P> {
+    pub(crate) fn new(timing: Timing, probe: &'p mut P) -> Self {
+        Clock { timing, probe, start: Instant::now() }
+    }
+
+    /// Runs one stage.
+    pub(crate) fn stage<R>(&mut self, stage: Stage, iteration: u32, run: impl FnOnce() -> R) -> R {
+        let begin = self.start.elapsed();
+        let result = run();
+        let end = self.start.elapsed();
+        *match stage {
+            Stage::GraphUpdate => &mut self.timing.graph_update,
+            Stage::Exchange => &mut self.timing.exchange,
+            Stage::Agree => &mut self.timing.agree,
+        } += end - begin;
+        self.probe.span(stage, iteration, begin, end);
+        result
+    }
+
+    /// Ends the loop.
+    pub(crate) fn finish(mut self) -> Timing {
+        self.timing.main_loop = self.start.elapsed();
+        self.timing
+    }
+}

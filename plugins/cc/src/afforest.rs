@@ -1,0 +1,173 @@
+//! The leaf rules of Afforest: hook trees along a few arcs of each vertex, flatten, find the giant component by sampling, and
+//! look at the remaining arcs only of vertices outside it.
+//!
+//! A label is at most its vertex at any time, and a root is hooked only to a smaller one, so pointers always lead down.
+//! Labels read from the field are checked before they are followed.
+
+use crate::program::LABEL;
+use framework::answer::split_mix;
+use framework::field::{Bind, Changing};
+use framework::id::LocalId;
+use framework::op::{Access, VertexOp};
+use framework::partition::Part;
+use framework::step::Step;
+use std::collections::HashMap;
+
+/// Vertices asked for their label by [`giant`]; as in the paper.
+const SAMPLES: usize = 1024;
+/// Neighbours looked at for one under another label.
+const LOOK_AT: usize = 64;
+
+macro_rules! label {
+    () => {
+        type View<'a> = Changing<'a, u32>;
+        #[inline(always)]
+        fn bind<'a>(&self, bind: &Bind<'a>) -> Changing<'a, u32> {
+            bind.changing(LABEL)
+        }
+    };
+}
+
+/// Every vertex is its own tree.
+pub(crate) struct OwnLabel;
+/// A vertex takes the present label of its first neighbour, if that is smaller than itself. A plain store, no exchange: labels stay
+/// below their vertex in any order of threads, and most chains are short at once (flattening 2.2 to 0.7 ms on kron-20).
+pub(crate) struct HookFirst;
+/// A vertex hooks to one of its neighbours.
+pub(crate) struct HookNth(pub(crate) usize);
+/// A vertex that is still its own label hooks to the first neighbour under another one: after [`HookFirst`] few are left.
+pub(crate) struct HookRoots;
+/// A vertex outside the giant component hooks along all its arcs.
+pub(crate) struct HookRest {
+    pub(crate) skip: Option<u32>,
+}
+/// A vertex takes the root of its tree as label.
+pub(crate) struct Compress;
+
+/// Joins the trees of two neighbours: the larger root is hooked to the smaller label.
+#[inline(always)]
+fn link<A: Access>(label: Changing<'_, u32>, part: &Part, u: LocalId, v: LocalId) {
+    let (mut p, mut q) = (label.get(u), label.get(v));
+    while p != q {
+        let (high, low) = (p.max(q), p.min(q));
+        let (Some(high_vertex), Some(low_vertex)) = (part.vertex(high), part.vertex(low)) else { return };
+        let above = label.get(high_vertex);
+        if above == low || above == high && label.replace::<A>(high_vertex, high, low) {
+            return;
+        }
+        let Some(above) = part.vertex(above) else { return };
+        p = label.get(above);
+        q = label.get(low_vertex);
+    }
+}
+
+impl VertexOp for OwnLabel {
+    label!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, _: &Part, v: LocalId) -> bool {
+        label.set(v, v.number());
+        true
+    }
+}
+
+impl VertexOp for HookFirst {
+    label!();
+    const AHEAD: u32 = 32;
+    #[inline(always)]
+    fn warm(&self, _: Changing<'_, u32>, part: &Part, v: LocalId) {
+        part.outgoing().prefetch_row(v);
+    }
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        let first = part.outgoing().of(v).first().filter(|&&first| first < v);
+        first.is_some_and(|&first| {
+            label.set(v, label.get(first));
+            true
+        })
+    }
+}
+
+impl VertexOp for HookNth {
+    label!();
+    const AHEAD: u32 = 16;
+    #[inline(always)]
+    fn warm(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) {
+        if let Some(&u) = part.outgoing().of(v).get(self.0) {
+            label.prefetch(u);
+        }
+    }
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        part.outgoing().of(v).get(self.0).is_some_and(|&u| {
+            link::<A>(label, part, v, u);
+            true
+        })
+    }
+}
+
+impl VertexOp for HookRoots {
+    label!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        if label.get(v) != v.number() {
+            return false;
+        }
+        let other = part.outgoing().of(v).iter().take(LOOK_AT).find(|&&u| label.get(u) != v.number());
+        other.is_some_and(|&u| {
+            link::<A>(label, part, v, u);
+            true
+        })
+    }
+}
+
+impl VertexOp for HookRest {
+    label!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        if self.skip == Some(label.get(v)) {
+            return false;
+        }
+        part.outgoing().of(v).iter().for_each(|&u| link::<A>(label, part, v, u));
+        true
+    }
+}
+
+impl VertexOp for Compress {
+    label!();
+    const AHEAD: u32 = 32;
+    #[inline(always)]
+    fn warm(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) {
+        if let Some(parent) = part.vertex(label.get(v)) {
+            label.prefetch(parent);
+        }
+    }
+    #[inline(always)]
+    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        let parent = label.get(v);
+        let mut root = parent;
+        // Labels only lead down; one that does not is corrupt and ends the walk.
+        while let Some(vertex) = part.vertex(root) {
+            let above = label.get(vertex);
+            if above >= root {
+                break;
+            }
+            root = above;
+        }
+        if root != parent {
+            label.set(v, root);
+        }
+        root != parent
+    }
+}
+
+/// The label of most sampled owned vertices, if most have one.
+pub(crate) fn giant(step: &mut Step<'_>) -> Option<u32> {
+    let owned = step.part.owned();
+    let samples = SAMPLES.min(owned);
+    let mut seen: HashMap<u32, usize> = HashMap::new();
+    for sample in 0..samples {
+        let v = step.part.vertex((split_mix(sample as u64) % owned as u64) as u32)?;
+        *seen.entry(step.get(LABEL, v)).or_default() += 1;
+    }
+    seen.into_iter().max_by_key(|&(label, count)| (count, label)).filter(|&(_, c)| 2 * c > samples).map(|(l, _)| l)
+}

@@ -1,0 +1,246 @@
+//! k-core: the largest set of vertices that have k neighbours each inside it; or the largest k for every vertex.
+//!
+//! Peeling in waves on the simple undirected graph. A level `k` starts by selecting the vertices whose remaining degree is `k`; each
+//! wave removes the frontier, lowers its neighbours, and those that fall to `k` are the next wave. A degree never falls
+//! below the level at which its vertex leaves, so it ends as the core number. For one threshold a single level is peeled, and
+//! what keeps a higher degree is the core. Ghosts count the losses of their vertex and hand them to the owner.
+//! Cost: every arc once, plus one pass over the vertices left for each level that has any.
+//! Sources: Seidman, "Network Structure and Minimum Degree", Social Networks 1983; Dasari, Ranjan, Zubair, "ParK", Big Data 2014;
+//! Kabir, Madduri, "Parallel k-Core Decomposition on Multicore Platforms", IPDPSW 2017.
+
+use crate::verify::verify;
+use framework::algorithm::{GraphAlgorithm, Record, Tally};
+use framework::answer::{Answer, AnswerSpec, Meaning, Values};
+use framework::error::Result;
+use framework::fault::Verdict;
+use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
+use framework::graph::{Graph, View};
+use framework::id::LocalId;
+use framework::op::{Access, EdgeOp, SelectOp, VertexOp};
+use framework::partition::Part;
+use framework::step::Step;
+use framework::sum::Sum;
+use serde_json::json;
+
+/// Neighbours not yet removed, at least the level peeled: in the end the core number (for one k: whether it is in the core).
+pub const DEGREE: Field<u32> = Field::<u32>::new("degree", Share::Private, 0);
+/// Neighbours of a ghost removed here, on their way to its owner.
+const LOSS: Field<u32> = Field::<u32>::new("loss", Share::ToOwner(Merge::Add), 0);
+
+/// Peeling by degree.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Algorithm kcore")]
+#[group(required = true, multiple = false)]
+pub struct KCore {
+    /// Threshold of one core, at least 1
+    #[arg(short, long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    k: Option<u32>,
+    /// The core number of every vertex
+    #[arg(long)]
+    all_cores: bool,
+    /// The degree being peeled.
+    #[arg(skip)]
+    level: u32,
+    /// Whether any rank had vertices at that degree.
+    #[arg(skip)]
+    is_peeled: bool,
+    /// The smallest degree above it on this rank when it was selected.
+    #[arg(skip)]
+    least: u64,
+}
+
+struct Count;
+struct ByDegree;
+/// A vertex that leaves at `level` lowers its neighbours.
+struct Peel {
+    level: u32,
+}
+/// What peers removed counts like what was removed here.
+struct Lose {
+    level: u32,
+}
+/// In the core or not.
+struct Member {
+    k: u32,
+}
+
+macro_rules! degree_and_loss {
+    () => {
+        type View<'a> = (Changing<'a, u32>, Changing<'a, u32>);
+        #[inline(always)]
+        fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
+            (bind.changing(DEGREE), bind.changing(LOSS))
+        }
+    };
+}
+
+impl VertexOp for Count {
+    degree_and_loss!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, part: &Part, v: LocalId) -> bool {
+        degree.set(v, part.outgoing().degree(v) as u32);
+        true
+    }
+}
+
+impl SelectOp for ByDegree {
+    type View<'a> = Changing<'a, u32>;
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
+        bind.changing(DEGREE)
+    }
+    #[inline(always)]
+    fn key(&self, degree: Self::View<'_>, v: LocalId) -> u32 {
+        degree.get(v)
+    }
+}
+
+impl EdgeOp for Peel {
+    degree_and_loss!();
+    #[inline(always)]
+    fn edge<A: Access>(&self, (degree, _): Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+        if degree.get(dst) <= self.level {
+            return false;
+        }
+        let was = degree.sub::<A>(dst, 1);
+        if was <= self.level {
+            degree.add::<A>(dst, 1); // another thread was faster: the degree stays at the level
+        }
+        was == self.level + 1
+    }
+    #[inline(always)]
+    fn offer<A: Access>(&self, (_, loss): Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+        loss.add::<A>(dst, 1) == 0
+    }
+}
+
+impl VertexOp for Lose {
+    degree_and_loss!();
+    fn vertex<A: Access>(&self, (degree, loss): Self::View<'_>, _: &Part, v: LocalId) -> bool {
+        let was = degree.get(v);
+        let now = was.saturating_sub(loss.get(v)).max(self.level).min(was);
+        loss.set(v, 0);
+        degree.set(v, now);
+        was > self.level && now == self.level
+    }
+}
+
+impl VertexOp for Member {
+    degree_and_loss!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {
+        degree.set(v, u32::from(degree.get(v) >= self.k));
+        true
+    }
+}
+
+impl GraphAlgorithm for KCore {
+    fn view(&self) -> View {
+        View::Simple
+    }
+
+    fn fields(&self) -> Vec<FieldSpec> {
+        vec![DEGREE.spec(), LOSS.spec()]
+    }
+
+    fn answer(&self) -> AnswerSpec {
+        let meaning = if self.all_cores { Meaning::Count } else { Meaning::Flag };
+        AnswerSpec { field: DEGREE.spec(), column: "core", meaning }
+    }
+
+    fn parameters(&self) -> Record {
+        Record::from_iter([("k".into(), json!(self.k)), ("all_cores".into(), json!(self.all_cores))])
+    }
+
+    fn init(&mut self, step: &mut Step<'_>) -> Result<Tally> {
+        step.for_each(&Count);
+        Ok(Tally { least: 0, ..Tally::default() })
+    }
+
+    fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
+        step.sift(&Lose { level: self.level });
+        self.is_peeled |= step.total.carry.value() > 0.0;
+        let mut carry = Sum::default();
+        if step.total.active == 0 {
+            if self.select(step).active > 0 {
+                carry.add(1.0);
+            }
+            self.is_peeled = false;
+        }
+        let tally = step.push(&Peel { level: self.level });
+        Ok(Tally { least: self.least, carry, ..tally })
+    }
+
+    fn is_done(&self, total: &Tally) -> bool {
+        total.active == 0 && (total.least == Tally::NONE || self.k.is_some())
+    }
+
+    fn finish(&mut self, step: &mut Step<'_>) -> Result<()> {
+        if let Some(k) = self.k {
+            step.for_each(&Member { k });
+        }
+        Ok(())
+    }
+
+    fn result(&self, graph: &Graph, answer: &Answer, _last: &Tally) -> Record {
+        match &answer.values {
+            Values::Flag(member) => {
+                let inside = |v: &u32| member[*v as usize] == 1;
+                let row = |v: u32| graph.outgoing().row(v).iter().filter(|u| inside(u)).count() as u64;
+                let arcs: u64 = (0..member.len() as u32).filter(inside).map(row).sum();
+                Record::from_iter([
+                    ("k".into(), json!(self.k)),
+                    ("core_vertices".into(), json!(member.iter().filter(|&&m| m == 1).count())),
+                    ("core_edges".into(), json!(arcs / 2)),
+                ])
+            }
+            Values::Count(cores) => {
+                let most = cores.iter().max().copied().unwrap_or(0);
+                Record::from_iter([
+                    ("max_core".into(), json!(most)),
+                    ("max_core_vertices".into(), json!(cores.iter().filter(|&&core| core == most).count())),
+                ])
+            }
+            _ => Record::new(),
+        }
+    }
+
+    fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
+        verify(graph, self.k, answer)
+    }
+}
+
+impl KCore {
+    /// The next level: its vertices become the frontier. Only what all ranks agreed on decides the level.
+    fn select(&mut self, step: &mut Step<'_>) -> Tally {
+        self.level = match self.k {
+            Some(k) => k - 1,
+            None if step.index == 0 => 0,
+            // Peeling may have brought vertices down to just above the level.
+            None if self.is_peeled => self.level + 1,
+            None => u32::try_from(step.total.least).unwrap_or(u32::MAX),
+        };
+        if self.k.is_some() {
+            step.for_each(&Floor { level: self.level });
+        }
+        let chosen = step.select(&ByDegree, self.level);
+        self.least = chosen.least;
+        chosen
+    }
+}
+
+/// For one threshold all that is below it leaves at once.
+struct Floor {
+    level: u32,
+}
+
+impl VertexOp for Floor {
+    degree_and_loss!();
+    #[inline(always)]
+    fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {
+        let low = degree.get(v) < self.level;
+        if low {
+            degree.set(v, self.level);
+        }
+        low
+    }
+}

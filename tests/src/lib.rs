@@ -1,0 +1,77 @@
+//! What the tests share: making an algorithm from its options as the command line does, graphs that laws run on, and runs.
+
+pub mod graphs;
+
+use framework::algorithm::{GraphAlgorithm, Registration, Registry};
+use framework::error::{Error, Result};
+use framework::graph::Graph;
+use framework::probe::Off;
+use framework::run::{Place, Trial, trial};
+use plugin_bfs as _;
+use plugin_cc as _;
+use plugin_kcore as _;
+use plugin_pagerank as _;
+
+/// Every algorithm with every set of options that the laws run it with. A new plugin is found by itself; options that it needs
+/// are added here.
+pub fn cases() -> Vec<Case> {
+    let registry = Registry::linked().expect("no two plugins have one name");
+    registry
+        .iter()
+        .flat_map(|entry| {
+            let variants: &[&[&str]] = match entry.name {
+                "bfs" => &[&[], &["--source", "index:0"]],
+                "kcore" => &[&["-k", "1"], &["-k", "3"], &["--all-cores"]],
+                _ => &[&[]],
+            };
+            variants.iter().map(move |options| Case { entry, options })
+        })
+        .collect()
+}
+
+/// One algorithm with options.
+#[derive(Clone, Copy)]
+pub struct Case {
+    entry: &'static Registration,
+    options: &'static [&'static str],
+}
+
+impl Case {
+    /// The algorithm with options of the caller's.
+    ///
+    /// # Panics
+    /// If no plugin has that name.
+    pub fn new(name: &str, options: &'static [&'static str]) -> Case {
+        let registry = Registry::linked().expect("no two plugins have one name");
+        Case { entry: registry.find(name).expect("a registered algorithm"), options }
+    }
+
+    /// The algorithm's name.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The algorithm, made as the command line makes it.
+    ///
+    /// # Errors
+    /// When the options are wrong.
+    pub fn make(&self) -> Result<Box<dyn GraphAlgorithm>> {
+        let command = (self.entry.augment)(clap::Command::new("test").no_binary_name(true));
+        let made = command.try_get_matches_from(self.options).and_then(|matches| (self.entry.make)(&matches));
+        made.map_err(|error| Error::usage(error.to_string()))
+    }
+
+    /// One trial.
+    ///
+    /// # Errors
+    /// Whatever the run reports.
+    pub fn run(&self, graph: &Graph, ranks: usize, threads: usize) -> Result<Trial<Off>> {
+        trial(graph, Place { ranks, threads }, &|| self.make(), &|_| Off)
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.entry.name, self.options.join(" "))
+    }
+}
