@@ -1,10 +1,11 @@
 //! From an input to a graph: open, unpack, tell the format, read, number, build.
 
 use super::build::Kind;
+use super::gcsr;
 use super::read::{Listing, binary, edge_list, gr, metis, mtx};
 use super::source::{Bytes, Input, open, unpacked_name};
 use super::text::{LoadObserver, LoadStage, Progress, Text};
-use super::{Graph, View};
+use super::{Graph, Incoming, View};
 use crate::error::{Error, Result};
 use clap::ValueEnum;
 
@@ -84,6 +85,9 @@ pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<Load
         Format::Auto => guess(input, &bytes),
         format => format,
     };
+    if format == Format::Gcsr {
+        return stored(input, &bytes, options);
+    }
     let Listing { arcs, mut kind, claims, warnings } = read(input, &bytes, format, progress)?;
     drop(bytes);
     kind = match (options.direction, kind) {
@@ -124,7 +128,43 @@ fn read(input: &Input, bytes: &Bytes, format: Format, progress: Progress<'_>) ->
         Format::Gr => gr::read(&text),
         Format::Sg => binary::read_sg(&text),
         Format::Graph500 => binary::read_graph500(&text),
-        Format::Gcsr => Err(text.problem("this format cannot be read yet")),
+        Format::Gcsr => Err(text.problem("a stored graph has no list of arcs to read")),
+    }
+}
+
+/// A `.gcsr` graph in the view and direction asked for.
+fn stored(input: &Input, bytes: &Bytes, options: &LoadOptions) -> Result<Graph> {
+    let backing = match bytes {
+        Bytes::Mapped(map) => gcsr::Backing::Mapped(map),
+        other => gcsr::Backing::Read(other),
+    };
+    let graph = gcsr::open(input.path(), &backing)?;
+    let in_file = |error| match error {
+        Error::Usage(problem) => Error::Format { path: input.path().to_path_buf(), problem },
+        other => other,
+    };
+    match (options.direction, graph.facts().directed) {
+        (Direction::Directed, false) => Err(Error::Format {
+            path: input.path().to_path_buf(),
+            problem: "it stores undirected edges, which no longer tell a direction; leave out --directed, or convert the source with it".into(),
+        }),
+        (Direction::Undirected, true) => graph.with_view(View::Symmetric).map(Graph::into_undirected).and_then(|graph| graph.with_view(options.view)),
+        _ => graph.with_view(options.view),
+    }
+    .map_err(in_file)
+}
+
+impl Graph {
+    /// A directed graph whose rows hold both directions, taken as an undirected one.
+    fn into_undirected(mut self) -> Graph {
+        let loops = self.facts.self_loops;
+        self.incoming = Incoming::Same;
+        self.facts.directed = false;
+        self.facts.arcs = self.outgoing.arcs() as u64;
+        // Every edge has two arcs, a self-loop one.
+        self.facts.duplicate_arcs =
+            self.facts.listed.saturating_sub((self.facts.arcs.saturating_sub(loops)) / 2 + loops);
+        self
     }
 }
 
@@ -132,6 +172,9 @@ fn read(input: &Input, bytes: &Bytes, format: Format, progress: Progress<'_>) ->
 fn guess(input: &Input, bytes: &[u8]) -> Format {
     if bytes.get(..14).is_some_and(|start| start.eq_ignore_ascii_case(b"%%MatrixMarket")) {
         return Format::Mtx;
+    }
+    if bytes.starts_with(&gcsr::MAGIC) {
+        return Format::Gcsr;
     }
     let name = input.path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending) {

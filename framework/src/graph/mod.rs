@@ -7,6 +7,7 @@
 
 mod arcs;
 mod build;
+mod gcsr;
 pub mod generate;
 mod ids;
 mod load;
@@ -17,6 +18,7 @@ mod text;
 mod view;
 
 pub use arcs::Arcs;
+pub use gcsr::verify;
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
 pub use load::{Direction, Format, LoadOptions, load, load_observed};
