@@ -31,7 +31,7 @@ const ENTRY: usize = 32;
 /// What a section holds; the numbers are those in the file, and the order is that of the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u32)]
-pub(in super::super) enum Kind {
+pub(super) enum Kind {
     Offsets = 1,
     Targets = 2,
     IncomingOffsets = 3,
@@ -75,13 +75,13 @@ impl Place {
 
 /// What the header says of the graph.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Meta {
-    pub(in super::super) name: String,
-    pub(in super::super) vertices: usize,
-    pub(in super::super) arcs: u64,
-    pub(in super::super) facts: Facts,
-    pub(in super::super) is_symmetric: bool,
-    pub(in super::super) first_id: i64,
+pub(super) struct Meta {
+    pub(super) name: String,
+    pub(super) vertices: usize,
+    pub(super) arcs: u64,
+    pub(super) facts: Facts,
+    pub(super) is_symmetric: bool,
+    pub(super) first_id: i64,
 }
 
 /// A header that was found sound: all sections lie in the file, one after the other, and have the lengths the counts ask for.

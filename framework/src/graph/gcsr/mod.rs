@@ -21,8 +21,7 @@
 mod header;
 mod write;
 
-pub(super) use header::Meta;
-pub(super) use write::{Section, replace_file, write_sections};
+pub(super) use write::replace_file;
 
 use super::{Csr, Graph, Ids, Incoming};
 use crate::error::{Error, Result};

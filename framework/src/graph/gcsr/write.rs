@@ -12,7 +12,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The content of a section.
-pub(in super::super) enum Section<'a> {
+enum Section<'a> {
     Offsets(Box<dyn Read + 'a>),
     Targets(Box<dyn Read + 'a>),
     IncomingOffsets(Box<dyn Read + 'a>),
@@ -51,7 +51,7 @@ pub(in super::super) fn replace_file(path: &Path, fill: impl FnOnce(&mut File) -
 }
 
 /// Writes header and sections; they must come in the order of the format and have the lengths that `meta` asks for.
-pub(in super::super) fn write_sections(file: &mut File, meta: Meta, sections: Vec<Section<'_>>) -> io::Result<()> {
+fn write_sections(file: &mut File, meta: Meta, sections: Vec<Section<'_>>) -> io::Result<()> {
     let mut at = HEADER;
     let mut places = Vec::new();
     let mut all_sums = Vec::new();
