@@ -84,6 +84,7 @@ impl Graph {
     pub(super) fn from_listing(name: impl Into<String>, arcs: Arcs, kind: Kind, view: View) -> Result<Graph> {
         let listed = arcs.len();
         let (ids, numbering, pieces) = arcs.numbered()?;
+        check_memory(ids.len())?;
         let feeds = pieces.into_iter().map(|piece| Numbered { piece, numbering: &numbering }).collect();
         let as_given = matches!(view, View::AsGiven { .. });
         let deal = if kind == Kind::Directed && as_given { Deal::Out } else { Deal::Both };
@@ -96,6 +97,26 @@ impl Graph {
             _ => Incoming::Same,
         };
         Graph::from_parts(name, ids, outgoing, incoming, facts)
+    }
+}
+
+/// Refuses a number of vertices whose offsets alone exceed the memory at hand: a header can claim any number.
+fn check_memory(vertices: usize) -> Result<()> {
+    let needed = 8 * vertices as u64;
+    if needed < 1 << 30 {
+        return Ok(());
+    }
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    match available {
+        Some(kib) if kib << 10 < needed => Err(Error::Environment(format!(
+            "{vertices} vertices need {} MiB for their offsets alone, and {} MiB of memory are available; check the counts in the header or use a larger machine",
+            needed >> 20,
+            kib >> 10
+        ))),
+        _ => Ok(()),
     }
 }
 
