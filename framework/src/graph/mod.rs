@@ -7,18 +7,28 @@
 
 mod arcs;
 mod build;
+mod convert;
+mod digits;
+mod gcsr;
 pub mod generate;
 mod ids;
+mod info;
 mod load;
 mod numbering;
+mod on_disk;
 mod read;
+mod rows;
 mod source;
 mod text;
 mod view;
+mod write_text;
 
 pub use arcs::Arcs;
+pub use convert::{Converted, convert, convert_observed, write_graph};
+pub use gcsr::verify;
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
+pub use info::{BytesHeld, Info, info};
 pub use load::{Direction, Format, LoadOptions, load, load_observed};
 pub use source::Input;
 pub use text::{LoadObserver, LoadStage};
