@@ -143,6 +143,8 @@ struct Dealt {
 
 /// The finished rows of one bucket.
 struct Bucket {
+    vertices: usize,
+    /// Empty if all rows are.
     degrees: Vec<u32>,
     targets: Vec<u32>,
     counts: Counts,
@@ -243,6 +245,9 @@ fn fill<K: Key>(
     scratch: &mut Vec<K>,
 ) -> Bucket {
     let parts = || dealt.iter().map(|piece| &piece.entries[piece.bounds[bucket]..piece.bounds[bucket + 1]]);
+    if parts().all(<[u64]>::is_empty) {
+        return Bucket { vertices, degrees: Vec::new(), targets: Vec::new(), counts: Counts::default() };
+    }
     let mut ends = vec![0usize; vertices + 1];
     for part in parts() {
         part.iter().for_each(|entry| ends[(entry >> 33) as usize + 1] += 1);
@@ -263,7 +268,8 @@ fn fill<K: Key>(
             *place += 1;
         }
     }
-    let mut bucket = Bucket { degrees: Vec::with_capacity(vertices), targets: Vec::new(), counts: Counts::default() };
+    let mut bucket =
+        Bucket { vertices, degrees: Vec::with_capacity(vertices), targets: Vec::new(), counts: Counts::default() };
     let mut kept = 0;
     let mut start = 0;
     for (v, &end) in (first..).zip(&ends[..vertices]) {
@@ -323,7 +329,7 @@ fn side_by_side(vertices: usize, made: Vec<Bucket>) -> (Csr, Counts) {
     let mut jobs = Vec::with_capacity(made.len());
     let (mut offsets_left, mut targets_left, mut start) = (&mut offsets[1..], &mut targets[..], 0u64);
     for bucket in made {
-        let (own_offsets, rest) = offsets_left.split_at_mut(bucket.degrees.len());
+        let (own_offsets, rest) = offsets_left.split_at_mut(bucket.vertices);
         offsets_left = rest;
         let (own_targets, rest) = targets_left.split_at_mut(bucket.targets.len());
         targets_left = rest;
@@ -333,6 +339,9 @@ fn side_by_side(vertices: usize, made: Vec<Bucket>) -> (Csr, Counts) {
     }
     jobs.into_par_iter().for_each(|(bucket, offsets, targets, mut end)| {
         targets.copy_from_slice(&bucket.targets);
+        if bucket.degrees.is_empty() && end > 0 {
+            offsets.fill(end);
+        }
         for (offset, degree) in offsets.iter_mut().zip(&bucket.degrees) {
             end += u64::from(*degree);
             *offset = end;

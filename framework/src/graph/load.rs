@@ -1,7 +1,7 @@
 //! From an input to a graph: open, unpack, tell the format, read, number, build.
 
 use super::build::Kind;
-use super::read::{Listing, edge_list};
+use super::read::{Listing, binary, edge_list, gr, metis, mtx};
 use super::source::{Bytes, Input, open, unpacked_name};
 use super::text::{LoadObserver, LoadStage, Progress, Text};
 use super::{Graph, View};
@@ -84,7 +84,7 @@ pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<Load
         Format::Auto => guess(input, &bytes),
         format => format,
     };
-    let Listing { arcs, mut kind, claims } = read(input, &bytes, format, progress)?;
+    let Listing { arcs, mut kind, claims, warnings } = read(input, &bytes, format, progress)?;
     drop(bytes);
     kind = match (options.direction, kind) {
         (Direction::Auto, kind) => kind,
@@ -99,6 +99,7 @@ pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<Load
     };
     let mut graph = Graph::from_listing(input.graph_name(), arcs, kind, options.view).map_err(in_file)?;
     progress.tell(LoadStage::Build, 1, 1);
+    warnings.into_iter().for_each(|warning| graph.warn(warning));
     let found = [
         (claims.vertices, graph.vertices() as u64, "Nodes", "vertices"),
         (claims.edges, graph.facts().listed, "Edges", "lines with an edge"),
@@ -118,7 +119,12 @@ fn read(input: &Input, bytes: &Bytes, format: Format, progress: Progress<'_>) ->
     let text = Text { path: input.path(), bytes, progress };
     match format {
         Format::Auto | Format::EdgeList | Format::El | Format::Wel => edge_list::read(&text),
-        _ => Err(text.problem("this format cannot be read yet")),
+        Format::Mtx => mtx::read(&text),
+        Format::Metis => metis::read(&text),
+        Format::Gr => gr::read(&text),
+        Format::Sg => binary::read_sg(&text),
+        Format::Graph500 => binary::read_graph500(&text),
+        Format::Gcsr => Err(text.problem("this format cannot be read yet")),
     }
 }
 

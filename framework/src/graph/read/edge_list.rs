@@ -34,7 +34,7 @@ pub(in super::super) fn read(text: &Text<'_>) -> Result<Listing> {
         claims.edges = claims.edges.or(claimed.edges);
         pieces.push(piece);
     }
-    Ok(Listing { arcs: Arcs::occurring(pieces), kind, claims })
+    Ok(Listing { arcs: Arcs::occurring(pieces), kind, claims, warnings: Vec::new() })
 }
 
 /// What one piece of the list holds.

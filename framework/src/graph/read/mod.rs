@@ -1,6 +1,11 @@
 //! One reader per format, all of the same shape: text or bytes in, a [`Listing`] or an error out, never half a graph.
 
+pub(super) mod binary;
 pub(super) mod edge_list;
+pub(super) mod gr;
+mod header;
+pub(super) mod metis;
+pub(super) mod mtx;
 
 use super::arcs::Arcs;
 use super::build::Kind;
@@ -11,6 +16,8 @@ pub(super) struct Listing {
     pub(super) kind: Kind,
     /// Counts that comments claim; not binding.
     pub(super) claims: Claims,
+    /// Odd but not wrong.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Counts in comments.
