@@ -76,7 +76,7 @@ fn a_wrong_answer_does_not_pass_verification() {
 
 #[test]
 fn a_run_of_several_ranks_says_what_it_sent() {
-    let case = Case::new("cc", &[]);
+    let case = Case::new("cc", &[""; 0]);
     let view = case.make().expect("options").view();
     let graph = Graph::from_pairs("path", &[(1, 2), (2, 3), (3, 4)], true, view).expect("a small graph");
     let alone = case.run(&graph, 1, 1).expect("one rank");
