@@ -89,9 +89,10 @@ fn real_graphs_have_the_counts_that_others_found() {
     };
     let text = std::fs::read_to_string(folder.join("expected.json")).expect("readable");
     let expected: Value = serde_json::from_str(&text).expect("JSON");
-    let graphs = expected["graphs"].as_array().cloned().unwrap_or_else(|| {
-        expected["graphs"].as_object().expect("a list or a map").values().cloned().collect()
-    });
+    let graphs = expected["graphs"]
+        .as_array()
+        .cloned()
+        .unwrap_or_else(|| expected["graphs"].as_object().expect("a list or a map").values().cloned().collect());
     assert!(!graphs.is_empty());
     for graph in &graphs {
         let file = graph["file"].as_str().expect("a file");

@@ -127,7 +127,9 @@ impl Run {
             assert!(trial.end.converged, "{what}: not converged");
             let hash = trial.answer.hash();
             match &first {
-                Some((right, _)) => assert_eq!(hash, *right, "{what}: the hash differs from the one at {:?}", places[0]),
+                Some((right, _)) => {
+                    assert_eq!(hash, *right, "{what}: the hash differs from the one at {:?}", places[0])
+                }
                 None => {
                     self.compare(&case, graph, &trial, &what);
                     first = Some((hash, trial.answer));
@@ -165,7 +167,11 @@ impl Run {
 impl Close {
     fn compare(&self, record: &Record, answer: &Answer, iterations: u32, what: &str) {
         let Values::Real(values) = &answer.values else { panic!("{what}: the values are not real") };
-        assert!(iterations.abs_diff(self.iterations) <= 1, "{what}: {iterations} rounds, {} are right", self.iterations);
+        assert!(
+            iterations.abs_diff(self.iterations) <= 1,
+            "{what}: {iterations} rounds, {} are right",
+            self.iterations
+        );
         let near = |name: &str, found: f64, right: f64, tolerance: f64| {
             // `<=` is false for NaN, which must not pass.
             assert!((found - right).abs() <= tolerance, "{what}: {name} is {found}, {right} is right");
@@ -249,7 +255,8 @@ pub fn check_counts(graphs: &mut Views, entry: &Value) {
 pub fn from_expected(name: &str, entry: &Value) -> BTreeMap<&'static str, Golden> {
     let directed = entry["directed"].as_bool().expect("whether the graph is directed");
     let golden = |algorithm: &str, runs: Vec<Run>| {
-        let by: Vec<&str> = entry["checked_by"][algorithm].as_array().expect("programs").iter().flat_map(Value::as_str).collect();
+        let by: Vec<&str> =
+            entry["checked_by"][algorithm].as_array().expect("programs").iter().flat_map(Value::as_str).collect();
         Golden {
             origin: format!("`{name}` in expected.json (graph-expected/1), on which agree: {}", by.join(", ")),
             graph: entry["file"].as_str().expect("a file").to_owned(),

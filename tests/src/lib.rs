@@ -2,6 +2,7 @@
 
 pub mod golden;
 pub mod graphs;
+pub mod needs;
 
 use framework::algorithm::{GraphAlgorithm, Registration, Registry};
 use framework::error::{Error, Result};

@@ -3,6 +3,7 @@
 
 use framework::algorithm::Registry;
 use graphalg_tests::golden::{COUNTS, Golden, Views, check_counts, from_expected};
+use graphalg_tests::needs::real_graphs;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ fn all() -> Vec<(String, String, Golden)> {
     folders
         .flat_map(|folder| list(&folder).into_iter().map(move |file| (folder.clone(), file)))
         .map(|(folder, file)| {
-            let golden = serde_json::from_str(&read(&file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let golden =
+                serde_json::from_str(&read(&file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             (stem(&folder), stem(&file), golden)
         })
         .collect()
@@ -82,9 +84,8 @@ fn every_algorithm_has_golden_answers_on_every_graph_and_every_file_is_run() {
 
 /// With `GRAPHALG_BLESS=1` it writes the files anew from the folder of real graphs.
 #[test]
-#[cfg_attr(not(real_graphs), ignore = "not run: needs the real graphs in ../shared/data/graphs when built")]
 fn the_golden_files_say_what_the_folder_of_real_graphs_says() {
-    let folder = PathBuf::from(option_env!("REAL_GRAPHS").expect("ignored without the folder"));
+    let Some(folder) = real_graphs("the_golden_files_say_what_the_folder_of_real_graphs_says") else { return };
     let expected: Value = serde_json::from_str(&read(&folder.join("expected.json"))).expect("JSON");
     let mut files: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut counts = Map::new();

@@ -15,7 +15,9 @@ fn on_all(mut law: impl FnMut(&Case, &dyn GraphAlgorithm, &Graph, &str)) {
                 let mut algorithm = case.make().expect("the law's own options");
                 let graph = Graph::from_pairs(&name, &arcs, directed, algorithm.view()).expect("a small graph");
                 match algorithm.prepare(&graph) {
-                    Ok(()) => law(&case, algorithm.as_ref(), &graph, &format!("{case} on {name}, directed: {directed}")),
+                    Ok(()) => {
+                        law(&case, algorithm.as_ref(), &graph, &format!("{case} on {name}, directed: {directed}"))
+                    }
                     Err(error) => assert_eq!(graph.vertices(), 0, "{case} on {name}: {error}"),
                 }
             }

@@ -1,12 +1,12 @@
 //! The twelve real graphs against the answers of at least three independent programs each, on several ranks and threads.
-//! Without the folder they are ignored, and the runner says so.
-#![cfg_attr(not(real_graphs), allow(dead_code))]
+//! Without the folder each says that it was not run.
 
 use flate2::read::GzDecoder;
 use framework::answer::Values;
 use graphalg_tests::golden::{Run, TOLERANCE, Views, check_counts, from_expected};
+use graphalg_tests::needs::real_graphs;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Ranks and threads a rank.
 const PLACES: &[(usize, usize)] = &[(1, 1), (1, 2), (3, 1)];
@@ -16,9 +16,10 @@ const PLACES_FOR_LARGE: &[(usize, usize)] = &[(1, 2), (2, 1)];
 macro_rules! real_graphs {
     ($($test:ident: $name:literal at $places:ident,)*) => {$(
         #[test]
-        #[cfg_attr(not(real_graphs), ignore = "not run: needs the real graphs in ../shared/data/graphs when built")]
         fn $test() {
-            check($name, $places);
+            if let Some(folder) = real_graphs(concat!("real_graphs::", stringify!($test))) {
+                check(&folder, $name, $places);
+            }
         }
     )*};
 }
@@ -38,19 +39,15 @@ real_graphs! {
     road_fla: "road-FLA" at PLACES_FOR_LARGE,
 }
 
-fn folder() -> PathBuf {
-    PathBuf::from(option_env!("REAL_GRAPHS").expect("ignored without the folder"))
-}
-
-fn expected() -> Value {
-    let text = std::fs::read_to_string(folder().join("expected.json")).expect("readable");
+fn expected(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("expected.json")).expect("readable");
     serde_json::from_str(&text).expect("JSON")
 }
 
-fn check(name: &str, places: &[(usize, usize)]) {
-    let expected = expected();
+fn check(folder: &Path, name: &str, places: &[(usize, usize)]) {
+    let expected = expected(folder);
     let entry = &expected["graphs"][name];
-    let mut graphs = Views::load(&folder().join(entry["file"].as_str().expect("a file")), entry["directed"] == true);
+    let mut graphs = Views::load(&folder.join(entry["file"].as_str().expect("a file")), entry["directed"] == true);
     check_counts(&mut graphs, entry);
     for (algorithm, golden) in from_expected(name, entry) {
         for run in &golden.runs {
@@ -59,7 +56,7 @@ fn check(name: &str, places: &[(usize, usize)]) {
             run.check(algorithm, &mut graphs, if is_more { &places[..1] } else { places });
         }
     }
-    let answers = folder().join(format!("{name}.answers.csv.gz"));
+    let answers = folder.join(format!("{name}.answers.csv.gz"));
     if answers.is_file() {
         check_answers(&answers, &mut graphs, entry);
     }
@@ -112,9 +109,9 @@ fn check_answers(path: &Path, graphs: &mut Views, entry: &Value) {
 }
 
 #[test]
-#[cfg_attr(not(real_graphs), ignore = "not run: needs the real graphs in ../shared/data/graphs when built")]
 fn every_graph_of_the_folder_has_a_test() {
-    let expected = expected();
+    let Some(folder) = real_graphs("real_graphs::every_graph_of_the_folder_has_a_test") else { return };
+    let expected = expected(&folder);
     let graphs = expected["graphs"].as_object().expect("a map");
     let source = include_str!("real_graphs.rs");
     for name in graphs.keys() {

@@ -138,8 +138,12 @@ fn every_tiny_case_has_its_answers_or_its_error() {
             "edge_not_number" => tiny.refused(&tiny.load(given).expect_err("no number"), &["edge_not_number:2:", "x"]),
             // IDs are i64 here: what is above 2^63 - 1 is refused, what is below is not.
             "ids_over_32_bits" => {
-                tiny.refused(&tiny.load(given).expect_err("too large"), &["ids_over_32_bits:2:", "18446744073709551615"]);
-                let largest = case["input"].as_str().expect("text").replace("18446744073709551615", "9223372036854775807");
+                tiny.refused(
+                    &tiny.load(given).expect_err("too large"),
+                    &["ids_over_32_bits:2:", "18446744073709551615"],
+                );
+                let largest =
+                    case["input"].as_str().expect("text").replace("18446744073709551615", "9223372036854775807");
                 let graph = tiny.load_text(&largest, given).expect("IDs below 2^63");
                 assert_eq!(graph.ids().iter().collect::<Vec<_>>(), [1 << 32, (1 << 32) + 1, i64::MAX]);
             }
