@@ -5,7 +5,7 @@
 use crate::Scope;
 use crate::command::{self, Subcommands};
 use crate::instrument::Instrument;
-use crate::options::RunArgs;
+use crate::options::{Chosen, RunArgs};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use framework::algorithm::{Registration, Registry};
@@ -66,7 +66,7 @@ pub(crate) fn run<I: Instrument>(
         return Ok(subcommand.run(&registry, command)?);
     }
     let options = RunArgs::from_arg_matches(&matches)?;
-    let Some(name) = &options.algorithm else {
+    let Some(name) = Chosen::from_arg_matches(&matches)?.algorithm else {
         let known: Vec<_> = registry.iter().map(|entry| entry.name).collect();
         return Err(Error::usage(format!(
             "which algorithm? give --algorithm NAME (known: {}), or --help",
@@ -74,7 +74,7 @@ pub(crate) fn run<I: Instrument>(
         ))
         .into());
     };
-    let entry = registry.find(name)?;
+    let entry = registry.find(&name)?;
     refuse_foreign(entry, &foreign, &matches)?;
     Ok(command::run::run(instrument, entry, &options, &matches)?)
 }
@@ -103,7 +103,6 @@ fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration
     let name = if scope == Scope::Everything { "harness".to_owned() } else { program_name() };
     let mut command = Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
         .after_help(EXAMPLES)
         .override_usage(if scope == Scope::Everything {
             "harness --algorithm NAME [OPTIONS]\n       harness COMMAND"
@@ -112,7 +111,8 @@ fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration
         })
         .max_term_width(100)
         .args_override_self(false);
-    command = RunArgs::augment_args(command);
+    command = Chosen::augment_args(command);
+    let own = RunArgs::augment_args(Command::new("own"));
     let mut foreign = Vec::new();
     for entry in registry.iter() {
         if chosen.is_some_and(|chosen| chosen.name == entry.name) {
@@ -121,19 +121,20 @@ fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration
         }
         let options = (entry.augment)(Command::new("options"));
         for option in options.get_arguments() {
-            if !is_taken(&command, option) {
+            if !is_taken(&command, option) && !is_taken(&own, option) {
                 foreign.push(Foreign { id: option.get_id().to_string(), spelled: spelled(option), owner: entry.name });
                 command = command.arg(option.clone().required(false));
             }
         }
     }
+    command = RunArgs::augment_args(command);
     if scope == Scope::Everything {
         command = Subcommands::augment_subcommands(command.args_conflicts_with_subcommands(true))
             .subcommand_required(false)
             .arg_required_else_help(true)
             .subcommand_help_heading("Commands other than a run");
     }
-    (command, foreign)
+    (command.about(ABOUT), foreign)
 }
 
 fn program_name() -> String {

@@ -4,13 +4,17 @@ use clap::{Args, ValueEnum, ValueHint, value_parser};
 use framework::graph::Format;
 use std::path::PathBuf;
 
-/// Everything of a run but the algorithm's own options.
+/// The choice on which the other options depend.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct RunArgs {
+pub(crate) struct Chosen {
     /// The algorithm; `harness list` shows all with their options
     #[arg(long, value_name = "NAME", help_heading = "Algorithm")]
     pub(crate) algorithm: Option<String>,
+}
 
+/// Everything of a run but the algorithm and its own options.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
     /// Graph file, packed or not; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Graph")]
     pub(crate) graph: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! What `harness` does besides runs.
 
-// mod graph;
+mod graph;
 mod list;
 pub(crate) mod run;
 
@@ -16,9 +16,9 @@ use std::process::ExitCode;
 pub(crate) enum Subcommands {
     /// Algorithms with their options, devices and data sets
     List,
-    //G
-    //G
-    //G
+    /// Convert, generate and describe graphs
+    #[command(subcommand)]
+    Graph(graph::GraphCommand),
     /// Completions for a shell, on stdout
     Completions {
         /// The shell
@@ -37,7 +37,7 @@ impl Subcommands {
     pub(crate) fn run(self, registry: &Registry, mut command: Command) -> Result<ExitCode> {
         match self {
             Subcommands::List => list::run(registry)?,
-            //G
+            Subcommands::Graph(graph) => return graph.run(),
             Subcommands::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut command, "harness", &mut text);

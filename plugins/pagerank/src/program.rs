@@ -39,7 +39,7 @@ pub struct PageRank {
     #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true, value_parser = damping)]
     damping: f64,
     /// Stop when the ranks move by at most this in L1
-    #[arg(long, value_name = "T", default_value_t = 1e-10, allow_negative_numbers = true, value_parser = tolerance)]
+    #[arg(long, value_name = "T", default_value = "1e-10", allow_negative_numbers = true, value_parser = tolerance)]
     tolerance: f64,
     /// Rounds after which the run counts as not converged
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
