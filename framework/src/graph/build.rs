@@ -3,8 +3,9 @@
 //! [`rows`]: super::rows
 
 use super::arcs::{Arcs, Piece};
+use super::bucket::Counts;
 use super::numbering::Numbering;
-use super::rows::{Counts, Deal, Feed, PIECE, rows, transposed};
+use super::rows::{Deal, Feed, PIECE, rows, transposed};
 use super::{Facts, Graph, Ids, Incoming, View};
 use crate::error::{Error, Result};
 use crate::id::GlobalId;

@@ -6,6 +6,7 @@
 //! original IDs that are not one range.
 
 mod arcs;
+mod bucket;
 mod build;
 mod convert;
 mod digits;

@@ -10,12 +10,13 @@
 //! Source: the distribution sort of Aggarwal, Vitter, "The Input/Output Complexity of Sorting", CACM 1988.
 
 use super::arcs::Piece;
+use super::bucket::Counts;
 use super::build::{Kind, Numbered, facts};
 use super::load::{LoadOptions, in_file};
 use super::numbering::{Numbering, number_listed};
 use super::read::Claims;
 use super::read::edge_list::Part;
-use super::rows::{Counts, Deal, Dealing, Entries, Span, rows_of};
+use super::rows::{Deal, Dealing, Entries, Span, Take, rows_of};
 use super::source::Input;
 use super::text::{Blocks, Progress, Text, after_lines};
 use super::{Csr, Graph, Incoming, View};
@@ -192,8 +193,35 @@ struct Sort<'a> {
 struct Stored(Vec<u64>);
 
 impl Entries for Stored {
-    fn each(&self, mut take: impl FnMut(u32, u32, bool)) {
-        self.0.iter().for_each(|entry| take((entry >> 33) as u32, (entry >> 1) as u32, entry & 1 == 1));
+    fn each(&self, taker: &mut impl Take) {
+        self.0.iter().for_each(|entry| taker.take((entry >> 33) as u32, (entry >> 1) as u32, entry & 1 == 1));
+    }
+}
+
+/// Counts the entries of each row.
+struct Degrees<'a>(&'a mut [u64]);
+
+impl Take for Degrees<'_> {
+    fn take(&mut self, row: u32, _: u32, _: bool) {
+        self.0[row as usize] += 1;
+    }
+}
+
+/// Deals entries out to files by range of rows.
+struct Ranges<'a> {
+    starts: &'a [usize],
+    files: &'a mut [BufWriter<File>],
+    outcome: io::Result<()>,
+}
+
+impl Take for Ranges<'_> {
+    fn take(&mut self, row: u32, target: u32, reverse: bool) {
+        let range = self.starts.partition_point(|&start| start <= row as usize) - 1;
+        let row = u64::from(row) - self.starts[range] as u64;
+        let entry = row << 33 | u64::from(target) << 1 | u64::from(reverse);
+        if let Err(error) = self.files[range].write_all(&entry.to_ne_bytes()) {
+            self.outcome = Err(error);
+        }
     }
 }
 
@@ -202,7 +230,7 @@ impl Sort<'_> {
         let dealing = |piece: Piece| Dealing { feed: Numbered { piece, numbering: self.numbering }, deal };
         let mut degrees = vec![0u64; self.vertices];
         spill.each(self.disk, |piece| {
-            dealing(piece).each(|row, _, _| degrees[row as usize] += 1);
+            dealing(piece).each(&mut Degrees(&mut degrees));
             Ok(())
         })?;
         let starts = self.ranges(&degrees);
@@ -211,15 +239,9 @@ impl Sort<'_> {
             starts[1..].iter().map(|_| Ok(BufWriter::new(self.disk.file()?))).collect::<Result<Vec<_>>>()?;
         let write_error = |source| self.disk.error(source);
         spill.each(self.disk, |piece| {
-            let mut outcome = Ok(());
-            dealing(piece).each(|row, target, reverse| {
-                let range = starts.partition_point(|&start| start <= row as usize) - 1;
-                let entry = (u64::from(row) - starts[range] as u64) << 33 | u64::from(target) << 1 | u64::from(reverse);
-                if let Err(error) = files[range].write_all(&entry.to_ne_bytes()) {
-                    outcome = Err(error);
-                }
-            });
-            outcome.map_err(write_error)
+            let mut ranges = Ranges { starts: &starts, files: &mut files, outcome: Ok(()) };
+            dealing(piece).each(&mut ranges);
+            ranges.outcome.map_err(write_error)
         })?;
         let mut counts = Counts::default();
         let (offsets, targets) = (self.disk.file()?, self.disk.file()?);
