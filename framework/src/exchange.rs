@@ -421,6 +421,23 @@ mod tests {
     const LOSS: Field<u32> = Field::<u32>::new("loss", Share::ToOwner(Merge::Add), 0);
     const OWN: Field<u32> = Field::<u32>::new("own", Share::Private, 0);
 
+    /// How much of a rank's state changes before an exchange.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Change {
+        /// Anything may have.
+        Unnamed,
+        /// All vertices, named one by one.
+        All,
+        /// About half of them, named one by one.
+        Half,
+    }
+
+    impl Change {
+        fn names(self, seed: u64, rank: u64, vertex: u64) -> bool {
+            self != Change::Half || draw(!seed, rank, vertex).is_multiple_of(2)
+        }
+    }
+
     /// A number for a vertex on a rank.
     fn draw(seed: u64, rank: u64, vertex: u64) -> u32 {
         (crate::answer::split_mix(seed ^ rank << 40 ^ vertex) >> 20) as u32
@@ -430,7 +447,7 @@ mod tests {
     type Held = Vec<(u32, bool, [u32; 3])>;
 
     /// Every rank draws values for what it sees, says what changed, and exchanges once.
-    fn exchanged(graph: &Graph, ranks: usize, seed: u64, is_all: bool) -> Vec<(Held, Tally)> {
+    fn exchanged(graph: &Graph, ranks: usize, seed: u64, change: Change) -> Vec<(Held, Tally)> {
         let specs: Vec<FieldSpec> = vec![LEAST.spec(), LOSS.spec(), OWN.spec()];
         std::thread::scope(|scope| {
             let threads: Vec<_> = local(ranks, Waiting::Park)
@@ -448,10 +465,11 @@ mod tests {
                             step.set(LEAST, v, drawn);
                             step.set(LOSS, v, drawn % 1000);
                             step.set(OWN, v, drawn);
-                            match (is_all, part.is_ghost(v)) {
-                                (true, _) => step.touch_all(),
-                                (false, true) => step.frontier.offers.push(v),
-                                (false, false) => step.activate(v),
+                            match (change, change.names(seed, rank, part.global(v).0.into()), part.is_ghost(v)) {
+                                (Change::Unnamed, ..) => step.touch_all(),
+                                (_, true, true) => step.frontier.offers.push(v),
+                                (_, true, false) => step.activate(v),
+                                (_, false, _) => {}
                             }
                         }
                         let tally = Exchange::new(ranks).run(&mut step, &mut end).expect("all ranks are there");
@@ -475,28 +493,34 @@ mod tests {
             arcs in prop::collection::vec((0i64..120, 0i64..120), 0..300),
             ranks in 1usize..=5,
             seed in any::<u64>(),
-            is_all in any::<bool>(),
+            change in prop_oneof![Just(Change::Unnamed), Just(Change::All), Just(Change::Half)],
         ) {
             let graph = Graph::from_pairs("random", &arcs, true, View::AsGiven { incoming: true }).expect("a small graph");
-            let held = exchanged(&graph, ranks, seed, is_all);
+            let held = exchanged(&graph, ranks, seed, change);
+            let mut changed_by_offers = vec![0; ranks];
             for v in 0..graph.vertices() as u32 {
-                let sees = |&rank: &usize| held[rank].0.iter().any(|&(name, ..)| name == v);
-                let owner = (0..ranks).find(|&rank| held[rank].0.iter().any(|&(name, ghost, _)| name == v && !ghost));
+                let find = |rank: usize| held[rank].0.iter().find(|&&(name, ..)| name == v).copied();
                 let drawn = |rank: usize| draw(seed, rank as u64, v.into());
-                let seen: Vec<usize> = (0..ranks).filter(sees).collect();
-                let least = seen.iter().map(|&rank| drawn(rank)).min();
-                let loss: u32 = seen.iter().map(|&rank| drawn(rank) % 1000).sum();
-                for &rank in &seen {
-                    let &(_, ghost, found) = held[rank].0.iter().find(|&&(name, ..)| name == v).expect("seen");
-                    // A ghost's loss is handed over whole.
-                    let wanted_loss = if ghost { 0 } else { loss };
-                    prop_assert_eq!(found, [least.expect("seen"), wanted_loss, drawn(rank)], "vertex {} on {}", v, rank);
-                    prop_assert_eq!(ghost, owner != Some(rank));
+                let names = |rank: usize| change.names(seed, rank as u64, v.into());
+                let owner = (0..ranks).find(|&rank| find(rank).is_some_and(|(_, ghost, _)| !ghost)).expect("an owner");
+                let offering: Vec<usize> =
+                    (0..ranks).filter(|&rank| rank != owner && find(rank).is_some() && names(rank)).collect();
+                let least = offering.iter().map(|&rank| drawn(rank)).fold(drawn(owner), u32::min);
+                let loss = offering.iter().map(|&rank| drawn(rank) % 1000).sum::<u32>() + drawn(owner) % 1000;
+                let is_woken = least != drawn(owner) || loss != drawn(owner) % 1000;
+                changed_by_offers[owner] += u64::from(is_woken);
+                prop_assert_eq!(find(owner), Some((v, false, [least, loss, drawn(owner)])));
+                for rank in (0..ranks).filter(|&rank| rank != owner) {
+                    let Some((_, _, found)) = find(rank) else { continue };
+                    // A copy comes when the owner changed; a loss that was handed over starts again from 0.
+                    let copy = if is_woken || names(owner) { least } else { drawn(rank) };
+                    let kept = if names(rank) { 0 } else { drawn(rank) % 1000 };
+                    prop_assert_eq!(found, [copy, kept, drawn(rank)], "ghost {} on {}", v, rank);
                 }
             }
-            // A vertex is woken once, however many peers changed it.
-            let woken: u64 = held.iter().map(|(_, tally)| tally.active).sum();
-            prop_assert!(woken <= graph.vertices() as u64);
+            for (rank, (_, tally)) in held.iter().enumerate() {
+                prop_assert_eq!(tally.active, changed_by_offers[rank], "a vertex is woken once");
+            }
         }
     }
 }
