@@ -205,7 +205,10 @@ impl Fields {
             }
         }
         if specs.len() > BOUND_MAX {
-            return Err(Error::usage(format!("{} fields are declared; an algorithm has at most {BOUND_MAX}", specs.len())));
+            return Err(Error::usage(format!(
+                "{} fields are declared; an algorithm has at most {BOUND_MAX}",
+                specs.len()
+            )));
         }
         let columns = specs
             .iter()
@@ -480,7 +483,7 @@ mod tests {
     fn merged(kind: Kind, merge: Merge, start: u64, offers: &[u64]) -> (u64, bool) {
         let column = column(kind);
         column.set_bits(V, start);
-        let changed = offers.iter().fold(false, |changed, &offer| column.merge(V, merge, offer) || changed);
+        let changed = offers.iter().filter(|&&offer| column.merge(V, merge, offer)).count() > 0;
         (column.bits(V), changed)
     }
 
@@ -496,11 +499,8 @@ mod tests {
     }
 
     fn offers() -> impl Strategy<Value = (Kind, Merge, u64, Vec<u64>)> {
-        let pairs = prop_oneof![
-            Just((Kind::U32, Merge::Min)),
-            Just((Kind::U32, Merge::Add)),
-            Just((Kind::F64, Merge::Min)),
-        ];
+        let pairs =
+            prop_oneof![Just((Kind::U32, Merge::Min)), Just((Kind::U32, Merge::Add)), Just((Kind::F64, Merge::Min)),];
         pairs.prop_flat_map(|(kind, merge)| {
             (Just(kind), Just(merge), bits(kind), prop::collection::vec(bits(kind), 0..8))
         })

@@ -17,7 +17,7 @@ impl Step<'_> {
     /// Applies the rule to every arc out of the frontier; the vertices that join are the next frontier.
     pub fn push<O: EdgeOp>(&mut self, op: &O) -> Tally {
         self.frontier.absorb(self.part);
-        self.frontier.to_queue(self.part);
+        self.frontier.become_queue(self.part);
         let (part, frontier) = (self.part, &mut self.frontier);
         let view = op.bind(&self.fields.bind());
         if self.pool.threads() == 1 || frontier.arcs <= ALONE_ARCS {
@@ -70,12 +70,7 @@ impl Step<'_> {
         });
         self.frontier.count = self.frontier.queues.iter().map(|queue| queue.0.len() as u64).sum();
         self.count_arcs();
-        Tally {
-            active: self.frontier.count,
-            arcs: self.frontier.arcs,
-            least: least.into_inner(),
-            ..Tally::default()
-        }
+        Tally { active: self.frontier.count, arcs: self.frontier.arcs, least: least.into_inner(), ..Tally::default() }
     }
 
     /// Of the vertices that peers' offers woke, those for which the rule says true join the frontier, the others do not.
