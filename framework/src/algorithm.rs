@@ -79,6 +79,9 @@ pub trait GraphAlgorithm: Send {
     /// The algorithm's own keys of the result record, from the gathered answer and the last agreed tally.
     fn result(&self, graph: &Graph, answer: &Answer, last: &Tally) -> Record;
 
+    /// The result in one sentence, for people.
+    fn sentence(&self, graph: &Graph, result: &Record) -> String;
+
     /// Compares the answer with a plain serial computation that shares no code with the supersteps.
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict;
 

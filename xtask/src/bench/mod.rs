@@ -1,0 +1,49 @@
+//! `cargo xtask bench`: our kernels under criterion; with `--compare`, our engine against others.
+
+mod chart;
+mod compare;
+mod csr;
+mod engine;
+mod graph;
+mod machine;
+mod native;
+mod ours;
+mod served;
+mod table;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::workspace::{Workspace, cargo};
+
+/// Options of `cargo xtask bench`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Run only the benchmarks whose names contain one of these
+    names: Vec<String>,
+    /// Compare our engine with every other that is found on this machine
+    #[arg(long, conflicts_with = "names")]
+    compare: bool,
+    #[command(flatten)]
+    comparison: compare::Comparison,
+}
+
+/// Runs the command; true when all went well.
+///
+/// # Errors
+/// When there is nothing to measure, or a measured program cannot be run.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    if options.compare {
+        return compare::run(&workspace, &options.comparison);
+    }
+    if workspace.targets("bench").is_empty() {
+        bail!("no package of this workspace has a bench target; add one under benches/, with `harness = false`");
+    }
+    let mut bench = cargo();
+    bench.args(["bench", "--workspace", "--bench", "*"]);
+    if !options.names.is_empty() {
+        bench.arg("--").arg(options.names.join("|"));
+    }
+    Ok(bench.status()?.success())
+}

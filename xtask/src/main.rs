@@ -1,0 +1,61 @@
+//! The project's own commands: `cargo xtask check | test | bench`.
+//!
+//! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
+//! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs.
+//! Nothing of the product depends on this crate.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through them")]
+
+mod bench;
+mod check;
+mod gate;
+mod requirement;
+mod runner;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Formatting, lints, fast tests, documentation, licences
+    Check,
+    /// `check`, and everything else that this machine can run
+    Test(test::Options),
+    /// Measure our kernels (criterion), or our engine against others (--compare)
+    Bench(Box<bench::Options>),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Check => check::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Bench(options) => bench::run(&options),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,42 @@
+//! `cargo xtask test [--setup]`: `check`, and every test this machine can run, against release binaries where a test
+//! needs them (their folder is `GRAPHALG_BIN_DIR`). Ends with what was not run and why, and the counts.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::gate::Report;
+use crate::workspace::{Workspace, cargo};
+use crate::{check, requirement};
+
+/// Options of `cargo xtask test`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Install what the full test needs; what that provides and is still not run is a failure
+    #[arg(long)]
+    setup: bool,
+}
+
+/// Runs the command; true when nothing failed.
+///
+/// # Errors
+/// When a need cannot be installed, or cargo cannot be asked.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    if options.setup {
+        requirement::install_missing()?;
+    }
+    let mut report = Report::default();
+    check::before_tests(&mut report);
+    if workspace.targets("bin").is_empty() {
+        report.not_run("release binaries", "a binary in the workspace");
+    } else {
+        let mut build = cargo();
+        build.args(["build", "--release", "--workspace", "--exclude", "xtask", "--bins"]);
+        report.run("release binaries", &mut build);
+    }
+    check::tests(&mut report, |command| {
+        command.env("GRAPHALG_BIN_DIR", workspace.target.join("release"));
+    });
+    check::after_tests(&mut report);
+    Ok(report.close(|need| options.setup && requirement::is_provided(need)))
+}
