@@ -4,7 +4,7 @@
 use framework::answer::{Answer, Values, split_mix};
 use framework::graph::Graph;
 use framework::probe::Off;
-use framework::run::Trial;
+use framework::run::{Costs, Trial};
 use graphalg_tests::{Case, cases};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,6 +125,16 @@ proptest! {
                 prop_assert_eq!(again.end, first.end, "{} on {} threads", case, threads);
             }
         }
+    }
+
+    #[test]
+    fn a_search_offers_and_copies_each_ghost_at_most_once(arcs in arcs(), directed in any::<bool>(), ranks in 2usize..=5) {
+        let case = Case::new("bfs", &[""; 0]);
+        let costs: Vec<_> = run(&case, &graph(&case, &arcs, directed), (ranks, 1)).ranks.iter().map(|rank| rank.costs).collect();
+        let sum = |of: fn(&Costs) -> u64| costs.iter().map(of).sum::<u64>();
+        // Each time a level of 4 bytes and at most as much for the place, and a byte a message.
+        let most = 2 * 8 * sum(|rank| rank.ghosts) + sum(|rank| rank.exchange_messages);
+        prop_assert!(sum(|rank| rank.exchange_bytes) <= most, "{:?}", costs);
     }
 
     #[test]
