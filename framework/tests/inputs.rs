@@ -84,7 +84,7 @@ fn real_graphs() -> Option<PathBuf> {
 #[test]
 fn real_graphs_have_the_counts_that_others_found() {
     let Some(folder) = real_graphs() else {
-        println!("skipped: no real graphs; set GRAPHALG_TEST_GRAPHS to a folder with expected.json");
+        println!("not run: inputs::real_graphs: needs ../shared/data (the real graphs; or GRAPHALG_TEST_GRAPHS)");
         return;
     };
     let text = std::fs::read_to_string(folder.join("expected.json")).expect("readable");
