@@ -1,10 +1,11 @@
 //! The rows of one bucket: sorted, without repetitions, made in a core's own cache.
 //!
 //! An entry is one number: the row within its bucket, then the target, then the reverse bit; so the order of numbers is the
-//! order wanted. Buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11 bits and the row
-//! last; in buckets of short rows the entries are scattered to their rows and each row is sorted by comparisons.
+//! order wanted. Entries are scattered to their rows; most files are sorted, so most rows then consist of a few ascending runs,
+//! which are merged. Otherwise buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11
+//! bits and the row last, and short rows by comparisons.
 //!
-//! Cost: O(entries) by radix, O(entries log row) by comparisons.
+//! Cost: O(entries) by runs and by radix, O(entries log row) by comparisons.
 
 use crate::memory::Plain;
 use std::ops::Range;
@@ -17,8 +18,13 @@ const ROW_BITS_MIN: u32 = 10;
 const BUCKETS_BITS: u32 = 12;
 /// Bits of a radix digit at most: 2,048 counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
-/// Entries a row from which on radix is faster.
+/// Entries a row from which on radix is faster than comparisons.
 const RADIX_FROM: usize = 12;
+/// Ascending runs a row up to which merging them is faster than either: a list sorted by source, held in both directions, has
+/// three (arcs from smaller vertices, the vertex's own, arcs from larger ones).
+const RUNS_MAX: usize = 4;
+/// Rows up to this are sorted by insertion, whatever their runs.
+const SHORT: usize = 16;
 
 /// A packed entry.
 pub(super) trait Packed: Plain + Copy + Ord + Default {
@@ -141,7 +147,6 @@ pub(super) struct Desk<P> {
     other: Vec<P>,
     /// Where each row ends in `sorted`.
     ends: Vec<usize>,
-    counters: Vec<u32>,
 }
 
 impl<P: Packed> Desk<P> {
@@ -157,10 +162,13 @@ impl<P: Packed> Desk<P> {
         }
         self.ends.clear();
         self.ends.resize(rows, 0);
-        if total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
-            self.by_radix(parts, layout, total);
+        let descents = self.scatter(parts, layout);
+        if descents < RUNS_MAX * rows {
+            self.rows(|row, spare| merge_runs(row, spare));
+        } else if total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
+            self.by_radix(layout, total);
         } else {
-            self.by_comparisons(parts, layout);
+            self.rows(|row, _| row.sort_unstable());
         }
         bucket.degrees.reserve_exact(rows);
         let (mut kept, mut start) = (0, 0);
@@ -174,74 +182,116 @@ impl<P: Packed> Desk<P> {
         bucket
     }
 
-    fn by_comparisons(&mut self, parts: &[&[P]], layout: Layout) {
+    /// Puts the entries into their rows, in the order in which they come; returns how often an entry is smaller than the
+    /// one before it.
+    fn scatter(&mut self, parts: &[&[P]], layout: Layout) -> usize {
+        let (sorted, ends) = (&mut self.sorted[..], &mut self.ends[..]);
         for part in parts {
-            part.iter().for_each(|&entry| self.ends[layout.row(entry)] += 1);
+            part.iter().for_each(|&entry| ends[layout.row(entry)] += 1);
         }
-        begin(&mut self.ends);
+        begin(ends);
         for part in parts {
             for &entry in *part {
-                let place = &mut self.ends[layout.row(entry)];
-                self.sorted[*place] = entry;
+                let place = &mut ends[layout.row(entry)];
+                sorted[*place] = entry;
                 *place += 1;
             }
         }
+        let total = ends.last().copied().unwrap_or(0);
+        sorted[..total].windows(2).filter(|pair| pair[1] < pair[0]).count()
+    }
+
+    fn rows(&mut self, mut sort: impl FnMut(&mut [P], &mut Vec<P>)) {
         let mut start = 0;
         for &end in &self.ends {
-            self.sorted[start..end].sort_unstable();
+            sort(&mut self.sorted[start..end], &mut self.other);
             start = end;
         }
     }
 
-    fn by_radix(&mut self, parts: &[&[P]], layout: Layout, total: usize) {
+    fn by_radix(&mut self, layout: Layout, total: usize) {
         if self.other.len() < total {
             self.other.resize(total, P::default());
         }
-        let digits = layout.key_bits.div_ceil(DIGIT_BITS);
-        let width = layout.key_bits.div_ceil(digits);
-        let size = 1usize << width;
-        let digit = |entry: P, place: u32| (entry.number() >> (place * width)) as usize & (size - 1);
-        // The last digit may reach into the row's bits; that row bit is then sorted by twice, which does no harm.
-        self.counters.clear();
-        self.counters.resize(size * digits as usize, 0);
-        for part in parts {
-            for &entry in *part {
-                self.ends[layout.row(entry)] += 1;
-                for place in 0..digits {
-                    self.counters[place as usize * size + digit(entry, place)] += 1;
-                }
+        // A constant number of digits lets the compiler unroll the counting.
+        match layout.key_bits.div_ceil(DIGIT_BITS) {
+            1 => self.by_digits::<1>(layout, total),
+            2 => self.by_digits::<2>(layout, total),
+            _ => self.by_digits::<3>(layout, total), // 33 bits at most
+        }
+    }
+
+    fn by_digits<const DIGITS: usize>(&mut self, layout: Layout, total: usize) {
+        let width = layout.key_bits.div_ceil(DIGITS as u32);
+        // The last digit may reach into the row's bits; a row bit is then sorted by twice, which does no harm.
+        let digit = |entry: P, place: usize| (entry.number() >> (place as u32 * width)) as usize & ((1 << width) - 1);
+        let mut counters = [[0u32; 1 << DIGIT_BITS]; DIGITS];
+        for &entry in &self.sorted[..total] {
+            for (place, counters) in counters.iter_mut().enumerate() {
+                counters[digit(entry, place) % (1 << DIGIT_BITS)] += 1;
             }
         }
-        for counters in self.counters.chunks_exact_mut(size) {
+        for counters in &mut counters {
             let mut sum = 0;
             for counter in counters {
                 sum += std::mem::replace(counter, sum);
             }
         }
-        begin(&mut self.ends);
-        let (mut from, mut to) = (&mut self.other, &mut self.sorted);
-        for place in 0..digits {
-            let counters = &mut self.counters[place as usize * size..][..size];
-            let put = |entry: P| {
-                let next = &mut counters[digit(entry, place)];
+        let (mut from, mut to) = (&mut self.sorted[..total], &mut self.other[..total]);
+        for (place, counters) in counters.iter_mut().enumerate() {
+            for &entry in &from[..] {
+                let next = &mut counters[digit(entry, place) % (1 << DIGIT_BITS)];
                 to[*next as usize] = entry;
                 *next += 1;
-            };
-            if place == 0 {
-                parts.iter().flat_map(|part| part.iter().copied()).for_each(put);
-            } else {
-                from[..total].iter().copied().for_each(put);
             }
             std::mem::swap(&mut from, &mut to);
         }
-        for &entry in &from[..total] {
-            let next = &mut self.ends[layout.row(entry)];
-            to[*next] = entry;
-            *next += 1;
+        // Each row's end is the next one's beginning; filling from the back turns ends into beginnings.
+        for &entry in from.iter().rev() {
+            let end = &mut self.ends[layout.row(entry)];
+            *end -= 1;
+            to[*end] = entry;
         }
-        if digits % 2 == 1 {
+        self.ends.rotate_left(1);
+        if let Some(last) = self.ends.last_mut() {
+            *last = total;
+        }
+        if DIGITS.is_multiple_of(2) {
             std::mem::swap(&mut self.sorted, &mut self.other);
         }
+    }
+}
+
+/// Sorts a row by merging its ascending runs, if they are few.
+fn merge_runs<P: Packed>(row: &mut [P], spare: &mut Vec<P>) {
+    if row.len() <= SHORT {
+        return row.sort_unstable();
+    }
+    let mut ends = [0; RUNS_MAX];
+    let mut runs = 0;
+    let mut at = 0;
+    while at < row.len() {
+        if runs == RUNS_MAX {
+            return row.sort_unstable();
+        }
+        at += 1 + row[at..].windows(2).take_while(|pair| pair[0] <= pair[1]).count();
+        ends[runs] = at;
+        runs += 1;
+    }
+    for pair in ends[..runs].windows(2) {
+        let (middle, end) = (pair[0], pair[1]);
+        spare.clear();
+        spare.extend_from_slice(&row[..middle]);
+        // The merged entries never overtake the unread ones of the second run.
+        let (mut left, mut right, mut to) = (0, middle, 0);
+        while left < spare.len() && right < end {
+            let takes_right = row[right] < spare[left];
+            row[to] = if takes_right { row[right] } else { spare[left] };
+            right += usize::from(takes_right);
+            left += usize::from(!takes_right);
+            to += 1;
+        }
+        row[to..to + spare.len() - left].copy_from_slice(&spare[left..]);
     }
 }
 
