@@ -1,14 +1,13 @@
 //! The rows of one bucket: sorted, without repetitions, made in a core's own cache.
 //!
-//! An entry is one number: the row within its bucket, then the target, then the reverse bit; so the order of numbers is the
-//! order wanted. Entries are scattered to their rows; most files are sorted, so most rows then consist of a few ascending runs,
-//! which are merged. Otherwise buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11
-//! bits and the row last, and short rows by comparisons.
+//! An entry is one number: the row within its bucket, then the target, then the reverse bit. Entries are scattered to their
+//! rows, listed ones and reverse ones apart. Most files are sorted, and then both halves of most rows are. Otherwise
+//! buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11 bits, the row last, and short
+//! rows by comparisons. The halves are merged into the finished row, each target once.
 //!
-//! Cost: O(entries) by runs and by radix, O(entries log row) by comparisons.
+//! Cost: O(entries) for sorted input and by radix, O(entries log row) by comparisons.
 
 use crate::memory::Plain;
-use std::ops::Range;
 
 /// Rows of a bucket, as a power of two: its counters and most entries stay in a core's own cache (measured on Zen 4).
 const ROW_BITS: u32 = 12;
@@ -20,12 +19,6 @@ const BUCKETS_BITS: u32 = 12;
 const DIGIT_BITS: u32 = 11;
 /// Entries a row from which on radix is faster than comparisons.
 const RADIX_FROM: usize = 12;
-/// Ascending runs a row up to which merging them is faster than either: a list sorted by source, held in both directions, has
-/// three (arcs from smaller vertices, the vertex's own, arcs from larger ones).
-const RUNS_MAX: usize = 4;
-/// Rows up to this are sorted by insertion, whatever their runs.
-const SHORT: usize = 16;
-
 /// A packed entry.
 pub(super) trait Packed: Plain + Copy + Ord + Default {
     fn pack(number: u64) -> Self;
@@ -96,9 +89,11 @@ impl Layout {
         P::pack(row << self.key_bits | u64::from(target) << 1 | u64::from(reverse))
     }
 
+    /// The half of a row that an entry belongs to: twice the row, plus one for reverse entries.
     #[inline(always)]
-    fn row<P: Packed>(self, entry: P) -> usize {
-        (entry.number() >> self.key_bits) as usize
+    fn half<P: Packed>(self, entry: P) -> usize {
+        let number = entry.number();
+        (number >> self.key_bits << 1 | number & 1) as usize
     }
 
     #[inline(always)]
@@ -145,8 +140,9 @@ impl Counts {
 pub(super) struct Desk<P> {
     sorted: Vec<P>,
     other: Vec<P>,
-    /// Where each row ends in `sorted`.
+    /// Where each half of a row ends in `sorted`.
     ends: Vec<usize>,
+    targets: Vec<u32>,
 }
 
 impl<P: Packed> Desk<P> {
@@ -159,54 +155,53 @@ impl<P: Packed> Desk<P> {
         }
         if self.sorted.len() < total {
             self.sorted.resize(total, P::default());
+            self.targets.resize(total, 0);
         }
         self.ends.clear();
-        self.ends.resize(rows, 0);
+        self.ends.resize(2 * rows, 0);
         let descents = self.scatter(parts, layout);
-        if descents < RUNS_MAX * rows {
-            self.rows(|row, spare| merge_runs(row, spare));
-        } else if total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
+        if descents > 2 * rows && total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
             self.by_radix(layout, total);
         } else {
-            self.rows(|row, _| row.sort_unstable());
+            let mut start = 0;
+            for &end in &self.ends {
+                self.sorted[start..end].sort_unstable();
+                start = end;
+            }
         }
         bucket.degrees.reserve_exact(rows);
         let (mut kept, mut start) = (0, 0);
-        for (v, &end) in (first..).zip(&self.ends) {
-            let before = kept;
-            kept = keep_distinct(&mut self.sorted, start..end, kept, layout, v, simple, &mut bucket.counts);
-            bucket.degrees.push((kept - before) as u32);
-            start = end;
+        for (v, ends) in (first..).zip(self.ends.chunks_exact(2)) {
+            let row = Row { v, listed: &self.sorted[start..ends[0]], reverse: &self.sorted[ends[0]..ends[1]] };
+            let len = row.merge(layout, &mut self.targets[kept..], simple, &mut bucket.counts);
+            bucket.degrees.push(len as u32);
+            kept += len;
+            start = ends[1];
         }
-        bucket.targets.extend(self.sorted[..kept].iter().map(|&entry| layout.target(entry)));
+        bucket.targets.extend_from_slice(&self.targets[..kept]);
         bucket
     }
 
-    /// Puts the entries into their rows, in the order in which they come; returns how often an entry is smaller than the
+    /// Puts the entries into their halves, in the order in which they come; returns how often an entry is smaller than the
     /// one before it.
     fn scatter(&mut self, parts: &[&[P]], layout: Layout) -> usize {
         let (sorted, ends) = (&mut self.sorted[..], &mut self.ends[..]);
         for part in parts {
-            part.iter().for_each(|&entry| ends[layout.row(entry)] += 1);
+            part.iter().for_each(|&entry| ends[layout.half(entry)] += 1);
         }
-        begin(ends);
+        let mut total = 0;
+        for end in ends.iter_mut() {
+            total += std::mem::replace(end, total);
+        }
+        // Each beginning moves to its half's end.
         for part in parts {
             for &entry in *part {
-                let place = &mut ends[layout.row(entry)];
+                let place = &mut ends[layout.half(entry)];
                 sorted[*place] = entry;
                 *place += 1;
             }
         }
-        let total = ends.last().copied().unwrap_or(0);
         sorted[..total].windows(2).filter(|pair| pair[1] < pair[0]).count()
-    }
-
-    fn rows(&mut self, mut sort: impl FnMut(&mut [P], &mut Vec<P>)) {
-        let mut start = 0;
-        for &end in &self.ends {
-            sort(&mut self.sorted[start..end], &mut self.other);
-            start = end;
-        }
     }
 
     fn by_radix(&mut self, layout: Layout, total: usize) {
@@ -214,17 +209,18 @@ impl<P: Packed> Desk<P> {
             self.other.resize(total, P::default());
         }
         // A constant number of digits lets the compiler unroll the counting.
-        match layout.key_bits.div_ceil(DIGIT_BITS) {
-            1 => self.by_digits::<1>(layout, total),
+        match (layout.key_bits - 1).div_ceil(DIGIT_BITS) {
+            0 | 1 => self.by_digits::<1>(layout, total),
             2 => self.by_digits::<2>(layout, total),
-            _ => self.by_digits::<3>(layout, total), // 33 bits at most
+            _ => self.by_digits::<3>(layout, total), // 32 bits at most
         }
     }
 
     fn by_digits<const DIGITS: usize>(&mut self, layout: Layout, total: usize) {
-        let width = layout.key_bits.div_ceil(DIGITS as u32);
+        let width = (layout.key_bits - 1).div_ceil(DIGITS as u32);
         // The last digit may reach into the row's bits; a row bit is then sorted by twice, which does no harm.
-        let digit = |entry: P, place: usize| (entry.number() >> (place as u32 * width)) as usize & ((1 << width) - 1);
+        let digit =
+            |entry: P, place: usize| (entry.number() >> (1 + place as u32 * width)) as usize & ((1 << width) - 1);
         let mut counters = [[0u32; 1 << DIGIT_BITS]; DIGITS];
         for &entry in &self.sorted[..total] {
             for (place, counters) in counters.iter_mut().enumerate() {
@@ -246,9 +242,9 @@ impl<P: Packed> Desk<P> {
             }
             std::mem::swap(&mut from, &mut to);
         }
-        // Each row's end is the next one's beginning; filling from the back turns ends into beginnings.
+        // Filled from the back, each half's end moves to its beginning, which is the end of the half before.
         for &entry in from.iter().rev() {
-            let end = &mut self.ends[layout.row(entry)];
+            let end = &mut self.ends[layout.half(entry)];
             *end -= 1;
             to[*end] = entry;
         }
@@ -262,81 +258,47 @@ impl<P: Packed> Desk<P> {
     }
 }
 
-/// Sorts a row by merging its ascending runs, if they are few.
-fn merge_runs<P: Packed>(row: &mut [P], spare: &mut Vec<P>) {
-    if row.len() <= SHORT {
-        return row.sort_unstable();
-    }
-    let mut ends = [0; RUNS_MAX];
-    let mut runs = 0;
-    let mut at = 0;
-    while at < row.len() {
-        if runs == RUNS_MAX {
-            return row.sort_unstable();
-        }
-        at += 1 + row[at..].windows(2).take_while(|pair| pair[0] <= pair[1]).count();
-        ends[runs] = at;
-        runs += 1;
-    }
-    for pair in ends[..runs].windows(2) {
-        let (middle, end) = (pair[0], pair[1]);
-        spare.clear();
-        spare.extend_from_slice(&row[..middle]);
-        // The merged entries never overtake the unread ones of the second run.
-        let (mut left, mut right, mut to) = (0, middle, 0);
-        while left < spare.len() && right < end {
-            let takes_right = row[right] < spare[left];
-            row[to] = if takes_right { row[right] } else { spare[left] };
-            right += usize::from(takes_right);
-            left += usize::from(!takes_right);
-            to += 1;
-        }
-        row[to..to + spare.len() - left].copy_from_slice(&spare[left..]);
-    }
-}
-
-/// Turns the length of each row into the place where it begins. Filling the rows then moves each place to the row's end.
-fn begin(lengths: &mut [usize]) {
-    let mut sum = 0;
-    for length in lengths {
-        sum += std::mem::replace(length, sum);
-    }
-}
-
-/// Moves the distinct targets of the sorted row of `v` down to `kept`; returns where they end.
-#[inline(always)]
-fn keep_distinct<P: Packed>(
-    entries: &mut [P],
-    row: Range<usize>,
-    mut kept: usize,
-    layout: Layout,
+/// The two halves of one row, each ascending.
+struct Row<'a, P> {
     v: u32,
-    simple: bool,
-    counts: &mut Counts,
-) -> usize {
-    let mut last = None;
-    for place in row {
-        let entry = entries[place];
-        let target = layout.target(entry);
-        if last == Some(target) {
-            continue;
-        }
-        last = Some(target);
-        counts.entries += 1;
-        // The listed arc sorts before its reverse, so the first of its kind tells.
-        if entry.number() & 1 == 1 {
-            counts.reverse_only.get_or_insert((v, target));
-        } else {
-            counts.listed += 1;
-        }
-        if target == v {
-            counts.self_loops += 1;
-            if simple {
+    listed: &'a [P],
+    reverse: &'a [P],
+}
+
+impl<P: Packed> Row<'_, P> {
+    /// Writes each target once, ascending; returns how many.
+    #[inline(always)]
+    fn merge(&self, layout: Layout, targets: &mut [u32], simple: bool, counts: &mut Counts) -> usize {
+        let (mut left, mut right, mut kept) = (0, 0, 0);
+        let mut last = None;
+        loop {
+            let listed = self.listed.get(left).map(|&entry| layout.target(entry));
+            let reverse = self.reverse.get(right).map(|&entry| layout.target(entry));
+            let target = match (listed, reverse) {
+                (None, None) => return kept,
+                (Some(target), None) | (None, Some(target)) => target,
+                (Some(listed), Some(reverse)) => listed.min(reverse),
+            };
+            left += usize::from(listed == Some(target));
+            right += usize::from(reverse == Some(target));
+            if last == Some(target) {
                 continue;
             }
+            last = Some(target);
+            counts.entries += 1;
+            if listed == Some(target) {
+                counts.listed += 1;
+            } else {
+                counts.reverse_only.get_or_insert((self.v, target));
+            }
+            if target == self.v {
+                counts.self_loops += 1;
+                if simple {
+                    continue;
+                }
+            }
+            targets[kept] = target;
+            kept += 1;
         }
-        entries[kept] = entry;
-        kept += 1;
     }
-    kept
 }
