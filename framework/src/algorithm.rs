@@ -79,6 +79,9 @@ pub trait GraphAlgorithm: Send {
     /// The algorithm's own keys of the result record, from the gathered answer and the last agreed tally.
     fn result(&self, graph: &Graph, answer: &Answer, last: &Tally) -> Record;
 
+    /// The result in one sentence, for people.
+    fn sentence(&self, graph: &Graph, result: &Record) -> String;
+
     /// Compares the answer with a plain serial computation that shares no code with the supersteps.
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict;
 
@@ -132,8 +135,9 @@ impl Tally {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Tally> {
+        let whole = Some(bytes).filter(|bytes| bytes.len() % 8 == 0)?;
         let words: Vec<u64> =
-            bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
+            whole.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
         let [active, arcs, a, b, c, d, least] = words[..] else { return None };
         Some(Tally { active, arcs, residual: Sum::from_bits([a, b]), carry: Sum::from_bits([c, d]), least })
     }
@@ -239,5 +243,38 @@ impl Registry {
             .map(|(_, known)| format!("; did you mean `{known}`?"))
             .unwrap_or_default();
         Err(Error::usage(format!("no algorithm is called `{name}`{nearest} (known: {})", known.join(", "))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tallies() -> impl Strategy<Value = Tally> {
+        let sum = || prop::collection::vec(-0.01f64..0.01, 0..9).prop_map(|terms| terms.into_iter().collect::<Sum>());
+        (0u64..1 << 60, 0u64..1 << 60, sum(), sum(), any::<u64>()).prop_map(|(active, arcs, residual, carry, least)| {
+            Tally { active, arcs, residual, carry, least }
+        })
+    }
+
+    fn merged(mut left: Tally, right: Tally) -> Tally {
+        left.merge(&right);
+        left
+    }
+
+    proptest! {
+        #[test]
+        fn tallies_merge_in_any_order_and_survive_the_wire(a in tallies(), b in tallies(), c in tallies()) {
+            prop_assert_eq!(merged(a, b), merged(b, a));
+            prop_assert_eq!(merged(merged(a, b), c), merged(a, merged(b, c)));
+            prop_assert_eq!(merged(a, Tally::default()), a);
+            prop_assert_eq!(Tally::from_bytes(&a.to_bytes()), Some(a));
+        }
+
+        #[test]
+        fn bytes_of_another_length_are_no_tally(bytes in prop::collection::vec(any::<u8>(), 0..130)) {
+            prop_assert_eq!(Tally::from_bytes(&bytes).is_some(), bytes.len() == 56);
+        }
     }
 }

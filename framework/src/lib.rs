@@ -22,5 +22,6 @@ pub mod step;
 pub mod sum;
 pub mod timing;
 pub mod transport;
+pub mod words;
 
 pub use inventory;

@@ -213,6 +213,12 @@ pub fn map_file(file: &std::fs::File) -> std::io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
+/// The bytes of some elements, in the machine's order.
+pub(crate) fn bytes_of<T: Plain>(elements: &[T]) -> &[u8] {
+    // SAFETY: `Plain` types have no padding, so all `size_of_val` bytes are initialised; bytes need no alignment.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
 /// The same numbers, read as vertices of a part that has all of them (proved when the adjacency was accepted).
 pub(crate) fn as_vertices(numbers: &Array<u32>) -> Array<LocalId> {
     // LocalId is a transparent u32: same size and alignment.

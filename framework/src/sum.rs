@@ -84,6 +84,33 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn a_sum_is_off_by_no_more_than_it_says(terms in prop::collection::vec(-(1i64 << 52)..(1i64 << 52), 1..500)) {
+            // Terms are multiples of 2^-60 below 2^-8: whole numbers give the exact sum.
+            let unit = (-60f64).exp2();
+            let sum: Sum = terms.iter().map(|&term| term as f64 * unit).collect();
+            let exact: i128 = terms.iter().map(|&term| i128::from(term)).sum();
+            let bound = terms.len() as f64 * (-69f64).exp2() + (exact as f64 * unit).abs() * f64::EPSILON;
+            prop_assert!((sum.value() - exact as f64 * unit).abs() <= bound);
+        }
+
+        #[test]
+        fn merging_is_commutative_and_associative_and_survives_the_wire(
+            parts in prop::collection::vec(prop::collection::vec(-0.01f64..0.01, 0..50), 3),
+        ) {
+            let [a, b, c] = [0, 1, 2].map(|part| parts[part].iter().copied().collect::<Sum>());
+            let merged = |mut left: Sum, right: Sum| {
+                left.merge(right);
+                left
+            };
+            let bits = |sum: Sum| sum.value().to_bits();
+            prop_assert_eq!(bits(merged(a, b)), bits(merged(b, a)));
+            prop_assert_eq!(bits(merged(merged(a, b), c)), bits(merged(a, merged(b, c))));
+            prop_assert_eq!(Sum::from_bits(a.to_bits()), a);
+        }
+    }
+
     #[test]
     fn a_million_equal_terms_sum_to_one() {
         let sum: Sum = std::iter::repeat_n(1e-6, 1_000_000).collect();

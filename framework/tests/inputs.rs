@@ -1,4 +1,4 @@
-//! Inputs with known contents: the hand-made cases of `data/tiny_cases.json`, and the real graphs where they are at hand.
+//! Inputs with known contents: the hand-made cases of `tests/data/tiny_cases.json`, and the real graphs where they are at hand.
 
 use framework::graph::{Direction, Format, Graph, Input, LoadOptions, View, load};
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn counts(input: &Input, format: Format, direction: Direction) -> (Graph, [u64; 
 
 #[test]
 fn tiny_cases_give_the_graph_or_the_error_they_ask_for() {
-    let cases: Value = serde_json::from_str(include_str!("data/tiny_cases.json")).expect("JSON");
+    let cases: Value = serde_json::from_str(include_str!("../../tests/data/tiny_cases.json")).expect("JSON");
     let folder = tempfile::tempdir().expect("a folder");
     for case in cases["cases"].as_array().expect("a list") {
         let name = case["name"].as_str().expect("a name");
@@ -89,9 +89,10 @@ fn real_graphs_have_the_counts_that_others_found() {
     };
     let text = std::fs::read_to_string(folder.join("expected.json")).expect("readable");
     let expected: Value = serde_json::from_str(&text).expect("JSON");
-    let graphs = expected["graphs"].as_array().cloned().unwrap_or_else(|| {
-        expected["graphs"].as_object().expect("a list or a map").values().cloned().collect()
-    });
+    let graphs = expected["graphs"]
+        .as_array()
+        .cloned()
+        .unwrap_or_else(|| expected["graphs"].as_object().expect("a list or a map").values().cloned().collect());
     assert!(!graphs.is_empty());
     for graph in &graphs {
         let file = graph["file"].as_str().expect("a file");

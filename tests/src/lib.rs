@@ -1,6 +1,8 @@
 //! What the tests share: making an algorithm from its options as the command line does, graphs that laws run on, and runs.
 
+pub mod golden;
 pub mod graphs;
+pub mod needs;
 
 use framework::algorithm::{GraphAlgorithm, Registration, Registry};
 use framework::error::{Error, Result};
@@ -24,16 +26,16 @@ pub fn cases() -> Vec<Case> {
                 "kcore" => &[&["-k", "1"], &["-k", "3"], &["--all-cores"]],
                 _ => &[&[]],
             };
-            variants.iter().map(move |options| Case { entry, options })
+            variants.iter().map(move |options| Case::of(entry, options))
         })
         .collect()
 }
 
 /// One algorithm with options.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Case {
     entry: &'static Registration,
-    options: &'static [&'static str],
+    options: Vec<String>,
 }
 
 impl Case {
@@ -41,9 +43,13 @@ impl Case {
     ///
     /// # Panics
     /// If no plugin has that name.
-    pub fn new(name: &str, options: &'static [&'static str]) -> Case {
+    pub fn new(name: &str, options: &[impl AsRef<str>]) -> Case {
         let registry = Registry::linked().expect("no two plugins have one name");
-        Case { entry: registry.find(name).expect("a registered algorithm"), options }
+        Case::of(registry.find(name).expect("a registered algorithm"), options)
+    }
+
+    fn of(entry: &'static Registration, options: &[impl AsRef<str>]) -> Case {
+        Case { entry, options: options.iter().map(|option| option.as_ref().to_owned()).collect() }
     }
 
     /// The algorithm's name.
@@ -57,7 +63,7 @@ impl Case {
     /// When the options are wrong.
     pub fn make(&self) -> Result<Box<dyn GraphAlgorithm>> {
         let command = (self.entry.augment)(clap::Command::new("test").no_binary_name(true));
-        let made = command.try_get_matches_from(self.options).and_then(|matches| (self.entry.make)(&matches));
+        let made = command.try_get_matches_from(&self.options).and_then(|matches| (self.entry.make)(&matches));
         made.map_err(|error| Error::usage(error.to_string()))
     }
 

@@ -15,7 +15,9 @@ fn on_all(mut law: impl FnMut(&Case, &dyn GraphAlgorithm, &Graph, &str)) {
                 let mut algorithm = case.make().expect("the law's own options");
                 let graph = Graph::from_pairs(&name, &arcs, directed, algorithm.view()).expect("a small graph");
                 match algorithm.prepare(&graph) {
-                    Ok(()) => law(&case, algorithm.as_ref(), &graph, &format!("{case} on {name}, directed: {directed}")),
+                    Ok(()) => {
+                        law(&case, algorithm.as_ref(), &graph, &format!("{case} on {name}, directed: {directed}"))
+                    }
                     Err(error) => assert_eq!(graph.vertices(), 0, "{case} on {name}: {error}"),
                 }
             }
@@ -76,7 +78,7 @@ fn a_wrong_answer_does_not_pass_verification() {
 
 #[test]
 fn a_run_of_several_ranks_says_what_it_sent() {
-    let case = Case::new("cc", &[]);
+    let case = Case::new("cc", &[""; 0]);
     let view = case.make().expect("options").view();
     let graph = Graph::from_pairs("path", &[(1, 2), (2, 3), (3, 4)], true, view).expect("a small graph");
     let alone = case.run(&graph, 1, 1).expect("one rank");

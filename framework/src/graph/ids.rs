@@ -37,6 +37,14 @@ impl Ids {
         }
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Ids::Range { .. } => 0,
+            Ids::Listed(ids) => ids.len() * 8,
+        }
+    }
+
     /// Whether there is no vertex.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,12 +1,16 @@
 //! From an input to a graph: open, unpack, tell the format, read, number, build.
 
 use super::build::Kind;
+use super::gcsr;
 use super::read::{Listing, binary, edge_list, gr, metis, mtx};
-use super::source::{Bytes, Input, open, unpacked_name};
-use super::text::{LoadObserver, LoadStage, Progress, Text};
-use super::{Graph, View};
+use super::source::{Bytes, Input, Opened, open, unpacked_name};
+use super::text::{Blocks, LoadObserver, LoadStage, Progress, Text};
+use super::{Graph, Incoming, View};
 use crate::error::{Error, Result};
 use clap::ValueEnum;
+
+/// Bytes of a packed text that are read at a time (chosen: as the largest pieces of a plain one, halved).
+const BLOCK: usize = 4 << 20;
 
 /// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -79,39 +83,74 @@ pub fn load(input: &Input, options: &LoadOptions) -> Result<Graph> {
 /// As [`load`].
 pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<LoadObserver<'_>>) -> Result<Graph> {
     let progress = Progress(observer);
-    let bytes = open(input, progress)?;
-    let format = match options.format {
-        Format::Auto => guess(input, &bytes),
-        format => format,
-    };
-    let Listing { arcs, mut kind, claims, warnings } = read(input, &bytes, format, progress)?;
-    drop(bytes);
-    kind = match (options.direction, kind) {
-        (Direction::Auto, kind) => kind,
-        (Direction::Directed, _) => Kind::Directed,
-        (Direction::Undirected, Kind::BothWays) => Kind::BothWays,
-        (Direction::Undirected, _) => Kind::Undirected,
-    };
-    progress.tell(LoadStage::Build, 0, 1);
-    let in_file = |error| match error {
-        Error::Usage(problem) => Error::Format { path: input.path().to_path_buf(), problem },
-        other => other,
-    };
-    let mut graph = Graph::from_listing(input.graph_name(), arcs, kind, options.view).map_err(in_file)?;
-    progress.tell(LoadStage::Build, 1, 1);
-    warnings.into_iter().for_each(|warning| graph.warn(warning));
-    let found = [
-        (claims.vertices, graph.vertices() as u64, "Nodes", "vertices"),
-        (claims.edges, graph.facts().listed, "Edges", "lines with an edge"),
-    ];
-    for (claim, found, label, what) in found {
-        if let Some(claim) = claim.filter(|&claim| claim != found) {
-            graph.warn(format!(
-                "{}: a comment says {label}: {claim}, but the file has {found} {what}; the file may be incomplete",
-                input.path().display()
-            ));
+    let in_file = |error| in_file(input, error);
+    match open(input)? {
+        Opened::Whole(bytes) => {
+            let format = options.format.or_guess(input, &bytes);
+            load_bytes(input, bytes, format, options, progress)
+        }
+        Opened::Stream(mut stream) => {
+            let mut first = Vec::new();
+            stream.read(&mut first, BLOCK, progress)?;
+            match options.format.or_guess(input, &first) {
+                Format::EdgeList | Format::El | Format::Wel => {
+                    let blocks = Blocks::new(stream, first, BLOCK, progress);
+                    let listing = edge_list::read_blocks(blocks, input.path())?;
+                    built(input, listing, options, progress).map_err(in_file)
+                }
+                format => {
+                    let bytes = Bytes::Owned(stream.read_whole(first, progress)?);
+                    load_bytes(input, bytes, format, options, progress)
+                }
+            }
         }
     }
+}
+
+/// Loads a graph whose bytes are all at hand.
+pub(super) fn load_bytes(
+    input: &Input,
+    bytes: Bytes,
+    format: Format,
+    options: &LoadOptions,
+    progress: Progress<'_>,
+) -> Result<Graph> {
+    let in_file = |error| in_file(input, error);
+    if format == Format::Gcsr {
+        return stored(input, &bytes, options).map_err(in_file);
+    }
+    let listing = read(input, &bytes, format, progress).map_err(in_file)?;
+    drop(bytes);
+    built(input, listing, options, progress).map_err(in_file)
+}
+
+/// A usage error of the graph's parts is one of the file here.
+pub(super) fn in_file(input: &Input, error: Error) -> Error {
+    match error {
+        Error::Usage(problem) => Error::Format { path: input.path().to_path_buf(), problem },
+        other => other,
+    }
+}
+
+impl Direction {
+    /// The kind of pairs, given what the file says.
+    pub(super) fn apply(self, kind: Kind) -> Kind {
+        match (self, kind) {
+            (Direction::Auto, kind) => kind,
+            (Direction::Directed, _) => Kind::Directed,
+            (Direction::Undirected, Kind::BothWays) => Kind::BothWays,
+            (Direction::Undirected, _) => Kind::Undirected,
+        }
+    }
+}
+
+fn built(input: &Input, listing: Listing, options: &LoadOptions, progress: Progress<'_>) -> Result<Graph> {
+    progress.tell(LoadStage::Build, 0, 1);
+    let kind = options.direction.apply(listing.kind);
+    let mut graph = Graph::from_listing(input.graph_name(), listing.arcs, kind, options.view)?;
+    listing.warnings.into_iter().for_each(|warning| graph.warn(warning));
+    listing.claims.check(input.path(), &mut graph);
+    progress.tell(LoadStage::Build, 1, 1);
     Ok(graph)
 }
 
@@ -124,25 +163,73 @@ fn read(input: &Input, bytes: &Bytes, format: Format, progress: Progress<'_>) ->
         Format::Gr => gr::read(&text),
         Format::Sg => binary::read_sg(&text),
         Format::Graph500 => binary::read_graph500(&text),
-        Format::Gcsr => Err(text.problem("this format cannot be read yet")),
+        Format::Gcsr => Err(text.problem("a stored graph has no list of arcs to read")),
     }
 }
 
-/// The format by content where that is certain, else by the ending.
-fn guess(input: &Input, bytes: &[u8]) -> Format {
-    if bytes.get(..14).is_some_and(|start| start.eq_ignore_ascii_case(b"%%MatrixMarket")) {
-        return Format::Mtx;
+/// A `.gcsr` graph in the view and direction asked for.
+fn stored(input: &Input, bytes: &Bytes, options: &LoadOptions) -> Result<Graph> {
+    let backing = match bytes {
+        Bytes::Mapped(map) => gcsr::Backing::Mapped(map),
+        other => gcsr::Backing::Read(other),
+    };
+    let graph = gcsr::open(input.path(), &backing)?;
+    match (options.direction, graph.facts().directed) {
+        (Direction::Directed, false) => Err(Error::Format {
+            path: input.path().to_path_buf(),
+            problem: "it stores undirected edges, which no longer tell a direction; leave out --directed, or convert the source with it".into(),
+        }),
+        (Direction::Undirected, true) => graph.with_view(View::Symmetric).map(Graph::into_undirected).and_then(|graph| graph.with_view(options.view)),
+        _ => graph.with_view(options.view),
     }
-    let name = input.path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    match unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending) {
-        Some("mtx" | "mm") => Format::Mtx,
-        Some("graph" | "metis") => Format::Metis,
-        Some("gr") => Format::Gr,
-        Some("el") => Format::El,
-        Some("wel") => Format::Wel,
-        Some("sg") => Format::Sg,
-        Some("graph500" | "g500") => Format::Graph500,
-        Some("gcsr" | "csr") => Format::Gcsr,
-        _ => Format::EdgeList,
+}
+
+impl Graph {
+    /// A directed graph whose rows hold both directions, taken as an undirected one.
+    fn into_undirected(mut self) -> Graph {
+        let loops = self.facts.self_loops;
+        self.incoming = Incoming::Same;
+        self.facts.directed = false;
+        self.facts.arcs = self.outgoing.arcs() as u64;
+        // Every edge has two arcs, a self-loop one.
+        self.facts.duplicate_arcs =
+            self.facts.listed.saturating_sub((self.facts.arcs.saturating_sub(loops)) / 2 + loops);
+        self
     }
+}
+
+impl Format {
+    /// This, or for [`Format::Auto`] the format by content where that is certain, else by the file's ending.
+    pub(super) fn or_guess(self, input: &Input, bytes: &[u8]) -> Format {
+        if self != Format::Auto {
+            return self;
+        }
+        if bytes.get(..14).is_some_and(|start| start.eq_ignore_ascii_case(b"%%MatrixMarket")) {
+            return Format::Mtx;
+        }
+        if bytes.starts_with(&gcsr::MAGIC) {
+            return Format::Gcsr;
+        }
+        let name = input.path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        match unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending) {
+            Some("mtx" | "mm") => Format::Mtx,
+            Some("graph" | "metis") => Format::Metis,
+            Some("gr") => Format::Gr,
+            Some("el") => Format::El,
+            Some("wel") => Format::Wel,
+            Some("sg") => Format::Sg,
+            Some("graph500" | "g500") => Format::Graph500,
+            Some("gcsr" | "csr") => Format::Gcsr,
+            _ if is_dimacs(bytes) => Format::Gr,
+            _ => Format::EdgeList,
+        }
+    }
+}
+
+/// Whether the first line that is no `c` comment declares a DIMACS graph; as an edge list every line would be an error.
+fn is_dimacs(bytes: &[u8]) -> bool {
+    let mut lines = bytes[..bytes.len().min(1 << 16)].split(|&byte| byte == b'\n');
+    lines
+        .find(|line| !line.is_empty() && !line.starts_with(b"c ") && *line != b"c")
+        .is_some_and(|line| line.starts_with(b"p sp "))
 }

@@ -6,19 +6,30 @@
 //! original IDs that are not one range.
 
 mod arcs;
+mod bucket;
 mod build;
+mod convert;
+mod digits;
+mod gcsr;
 pub mod generate;
 mod ids;
+mod info;
 mod load;
 mod numbering;
+mod on_disk;
 mod read;
+mod rows;
 mod source;
 mod text;
 mod view;
+mod write_text;
 
 pub use arcs::Arcs;
+pub use convert::{Converted, convert, convert_observed, write_graph};
+pub use gcsr::verify;
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
+pub use info::{BytesHeld, Info, info};
 pub use load::{Direction, Format, LoadOptions, load, load_observed};
 pub use source::Input;
 pub use text::{LoadObserver, LoadStage};
@@ -216,6 +227,13 @@ impl Graph {
     /// What the input said.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Bytes of rows and IDs, in memory or in a mapped file.
+    pub fn bytes(&self) -> usize {
+        let rows = |csr: &Csr| csr.offsets.len() * 8 + csr.targets.len() * 4;
+        let incoming = if let Incoming::Rows(csr) = &self.incoming { rows(csr) } else { 0 };
+        rows(&self.outgoing) + incoming + self.ids.bytes()
     }
 
     /// Things the reader found odd but not wrong, each a sentence.

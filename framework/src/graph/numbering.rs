@@ -136,6 +136,17 @@ fn by_list(pieces: &[Piece]) -> Result<(Ids, Numbering)> {
     drop(parts);
     all.par_sort_unstable();
     all.dedup();
+    number_listed(all)
+}
+
+/// Numbers a list of IDs, ascending and each once.
+pub(super) fn number_listed(all: Vec<i64>) -> Result<(Ids, Numbering)> {
+    let (Some(&first), Some(&last)) = (all.first(), all.last()) else {
+        return Ok((Ids::Range { first: 0, len: 0 }, Numbering::Same));
+    };
+    if last.wrapping_sub(first) as u64 == all.len() as u64 - 1 {
+        return Ok((Ids::Range { first, len: checked_vertices(all.len() as u64)? }, Numbering::Range { first }));
+    }
     checked_vertices(all.len() as u64)?;
     let ids = Array::from(Buf::copied(&all));
     drop(all);

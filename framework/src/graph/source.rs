@@ -1,14 +1,14 @@
 //! Where the bytes of an input come from: a file (mapped), standard input, or the program itself; unpacked if packed.
 //!
 //! gzip (several members too), xz and zstd are told by their first bytes, whatever the file is called. A packed stream that
-//! ends early or fails its checks is an error, so nothing is ever built from half an input. Unpacking goes to memory.
+//! ends early or fails its checks is an error, so nothing is ever built from half an input. Unpacking goes to memory, block by block.
 
-use super::text::Progress;
+use super::text::{LoadStage, Progress};
 use crate::error::{Error, Result};
 use crate::memory::map_file;
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,40 +84,56 @@ impl Deref for Bytes {
     }
 }
 
-/// Opens an input and unpacks it.
-pub(super) fn open(input: &Input, progress: Progress<'_>) -> Result<Bytes> {
-    let packed = match input {
-        Input::Path(path) if path != Path::new("-") => file(path)?,
-        Input::Path(_) | Input::Stdin => {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(|source| read_error(input.path(), source))?;
-            Bytes::Owned(bytes)
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// An input, opened.
+pub(super) enum Opened {
+    /// All bytes are at hand.
+    Whole(Bytes),
+    /// They come one after the other.
+    Stream(Stream),
+}
+
+/// Opens an input; looks whether it is packed, but unpacks nothing yet.
+pub(super) fn open(input: &Input) -> Result<Opened> {
+    let path = input.path();
+    let bytes = match input {
+        Input::Path(path) if path != Path::new("-") => {
+            let read_error = |source| read_error(path, source);
+            let file = File::open(path).map_err(read_error)?;
+            let metadata = file.metadata().map_err(read_error)?;
+            if metadata.is_dir() {
+                let folder = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file in it");
+                return Err(read_error(folder));
+            }
+            if !metadata.is_file() || metadata.len() == 0 {
+                return piped(path, BufReader::new(file)); // a pipe, or a file whose length the system does not know
+            }
+            Bytes::Mapped(Arc::new(map_file(&file).map_err(read_error)?))
         }
+        Input::Path(_) | Input::Stdin => return piped(path, BufReader::new(io::stdin())),
         Input::Embedded { bytes, .. } => Bytes::Static(bytes),
     };
-    match Packing::of(&packed) {
-        None => Ok(packed),
-        Some(packing) => packing.unpack(input.path(), &packed, progress).map(Bytes::Owned),
+    match Packing::of(&bytes) {
+        None => Ok(Opened::Whole(bytes)),
+        Some(packing) => Stream::new(path, Some(packing), bytes.len() as u64, Cursor::new(bytes)).map(Opened::Stream),
     }
+}
+
+/// Bytes that can be read only once.
+fn piped(path: &Path, mut reader: impl BufRead + Send + 'static) -> Result<Opened> {
+    let mut head = Vec::new();
+    reader.by_ref().take(6).read_to_end(&mut head).map_err(|source| read_error(path, source))?;
+    let packing = Packing::of(&head);
+    Stream::new(path, packing, 0, Cursor::new(head).chain(reader)).map(Opened::Stream)
 }
 
 fn read_error(path: &Path, source: io::Error) -> Error {
     Error::Read { path: path.to_path_buf(), source }
-}
-
-fn file(path: &Path) -> Result<Bytes> {
-    let read_error = |source| read_error(path, source);
-    let mut file = File::open(path).map_err(read_error)?;
-    let metadata = file.metadata().map_err(read_error)?;
-    if metadata.is_dir() {
-        return Err(read_error(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file in it")));
-    }
-    if metadata.is_file() && metadata.len() > 0 {
-        return Ok(Bytes::Mapped(Arc::new(map_file(&file).map_err(read_error)?)));
-    }
-    let mut bytes = Vec::new(); // a pipe, or a file whose length the system does not know
-    file.read_to_end(&mut bytes).map_err(read_error)?;
-    Ok(Bytes::Owned(bytes))
 }
 
 /// How a stream is packed.
@@ -137,65 +153,83 @@ impl Packing {
         ];
         kinds.into_iter().find(|(_, magic)| bytes.starts_with(magic)).map(|(packing, _)| packing)
     }
+}
 
-    fn unpack(self, path: &Path, packed: &[u8], progress: Progress<'_>) -> Result<Vec<u8>> {
-        let counted = Counted { left: packed, total: packed.len() as u64, progress };
-        let mut bytes = Vec::with_capacity(packed.len().saturating_mul(4));
-        let (name, outcome) = match self {
-            Packing::Gzip => ("gzip", flate2::bufread::MultiGzDecoder::new(counted).read_to_end(&mut bytes)),
-            Packing::Xz => ("xz", liblzma::bufread::XzDecoder::new_multi_decoder(counted).read_to_end(&mut bytes)),
-            Packing::Zstd => ("zstd", unpack_zstd(counted, &mut bytes)),
-        };
-        match outcome {
-            Ok(_) => Ok(bytes),
-            Err(cause) => {
-                let state = if cause.kind() == io::ErrorKind::UnexpectedEof {
-                    "is truncated: it ends before its end mark"
-                } else {
-                    "is damaged"
-                };
-                Err(Error::Format {
-                    path: path.to_path_buf(),
-                    problem: format!(
-                        "the {name} stream {state} (after {} bytes of content: {cause}); fetch or pack the file again",
-                        bytes.len()
-                    ),
-                })
+/// Bytes on their way to memory, unpacked if packed.
+pub(super) struct Stream {
+    path: PathBuf,
+    packing: Option<Packing>,
+    reader: Box<dyn Read + Send>,
+    produced: u64,
+    /// Bytes of the packed file; 0 if unknown.
+    total: u64,
+}
+
+impl Stream {
+    fn new(path: &Path, packing: Option<Packing>, total: u64, packed: impl BufRead + Send + 'static) -> Result<Stream> {
+        let reader: Box<dyn Read + Send> = match packing {
+            None => Box::new(packed),
+            Some(Packing::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+            Some(Packing::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(packed)),
+            Some(Packing::Zstd) => {
+                let environment = |error| Error::Environment(format!("zstd cannot be set up: {error}"));
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(environment)?;
+                decoder.window_log_max(31).map_err(environment)?; // streams packed with --long=31 too
+                Box::new(decoder)
             }
+        };
+        Ok(Stream { path: path.to_path_buf(), packing, reader, produced: 0, total })
+    }
+
+    /// The bytes of a whole input, to be read in the same way.
+    pub(super) fn plain(path: &Path, bytes: Bytes) -> Result<Stream> {
+        Stream::new(path, None, bytes.len() as u64, Cursor::new(bytes))
+    }
+
+    /// Bytes of the file, packed or not; 0 if unknown.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Appends up to `limit` bytes; fewer only at the end.
+    pub(super) fn read(&mut self, bytes: &mut Vec<u8>, limit: usize, progress: Progress<'_>) -> Result<usize> {
+        bytes.reserve(limit.min(1 << 24));
+        let outcome = self.reader.by_ref().take(limit as u64).read_to_end(bytes);
+        match outcome {
+            Ok(count) => {
+                self.produced += count as u64;
+                progress.tell(LoadStage::Unpack, self.produced, 0);
+                Ok(count)
+            }
+            Err(cause) => Err(self.error(cause)),
         }
     }
-}
 
-fn unpack_zstd(packed: Counted<'_>, bytes: &mut Vec<u8>) -> io::Result<usize> {
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-    decoder.window_log_max(31)?; // streams packed with --long=31 too
-    decoder.read_to_end(bytes)
-}
-
-/// The packed bytes, telling how far the unpacking is.
-struct Counted<'a> {
-    left: &'a [u8],
-    total: u64,
-    progress: Progress<'a>,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = Read::read(&mut self.left, into)?;
-        self.progress.unpacked(self.total - self.left.len() as u64, self.total);
-        Ok(count)
-    }
-}
-
-impl io::BufRead for Counted<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        // Small bites, so that progress moves.
-        Ok(&self.left[..self.left.len().min(1 << 16)])
+    /// All that is left.
+    pub(super) fn read_whole(mut self, mut bytes: Vec<u8>, progress: Progress<'_>) -> Result<Vec<u8>> {
+        while self.read(&mut bytes, 1 << 22, progress)? > 0 {}
+        Ok(bytes)
     }
 
-    fn consume(&mut self, amount: usize) {
-        self.left = &self.left[amount..];
-        self.progress.unpacked(self.total - self.left.len() as u64, self.total);
+    fn error(&self, cause: io::Error) -> Error {
+        let name = match self.packing {
+            None => return read_error(&self.path, cause),
+            Some(Packing::Gzip) => "gzip",
+            Some(Packing::Xz) => "xz",
+            Some(Packing::Zstd) => "zstd",
+        };
+        let state = if cause.kind() == io::ErrorKind::UnexpectedEof {
+            "is truncated: it ends before its end mark"
+        } else {
+            "is damaged"
+        };
+        Error::Format {
+            path: self.path.clone(),
+            problem: format!(
+                "the {name} stream {state} (after {} bytes of content or more: {cause}); fetch or pack the file again",
+                self.produced
+            ),
+        }
     }
 }
 
@@ -222,7 +256,9 @@ mod tests {
 
     fn check(packing: Packing, bytes: &[u8]) -> Result<Vec<u8>, String> {
         assert_eq!(Packing::of(bytes), Some(packing));
-        packing.unpack(Path::new("x"), bytes, Progress::default()).map_err(|error| error.to_string())
+        let packed = Cursor::new(bytes.to_vec());
+        let stream = Stream::new(Path::new("x"), Some(packing), 0, packed).expect("set up");
+        stream.read_whole(Vec::new(), Progress::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -261,7 +297,7 @@ mod tests {
     fn a_folder_and_a_missing_file_are_read_errors_with_the_path() {
         let folder = tempfile::tempdir().expect("a folder");
         for path in [folder.path().to_path_buf(), folder.path().join("missing.txt")] {
-            let error = open(&Input::Path(path.clone()), Progress::default()).err().expect("no file");
+            let error = open(&Input::Path(path.clone())).err().expect("no file");
             assert!(matches!(&error, Error::Read { path: named, .. } if *named == path), "{error}");
         }
     }

@@ -1,27 +1,29 @@
 //! Text formats, the common part: pieces cut at line ends, numbers eight digits at a time, and errors that name the line.
 //!
 //! Pieces are read in parallel and each belongs to one thread; the first error in the order of the file is the one reported,
-//! for any thread count. Numbers are found in 8-byte words without a branch a digit.
-//! Source: the word-wise digit test and sum follow Lemire, "Number Parsing at a Gigabyte per Second", SPE 2021.
+//! for any thread count. A packed text is read block by block while the next block is unpacked.
 
 use super::arcs::Piece;
+use super::digits::line_end;
+use super::source::Stream;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a piece at least (chosen: large against the cost of a piece's counters, small enough to balance).
 const PIECE_MIN: usize = 1 << 20;
 /// Bytes of a piece at most.
 const PIECE_MAX: usize = 8 << 20;
 /// Characters of a wrong line that a message shows.
-const SHOWN: usize = 60;
+pub(super) const SHOWN: usize = 60;
 
 /// What a load is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadStage {
-    /// Unpacking; counted in packed bytes.
+    /// Unpacking or receiving; counted in bytes of content, the total is unknown (0).
     Unpack,
     /// Reading the format; counted in bytes.
     Read,
@@ -42,10 +44,6 @@ impl Progress<'_> {
             observer(stage, done, total);
         }
     }
-
-    pub(super) fn unpacked(self, done: u64, total: u64) {
-        self.tell(LoadStage::Unpack, done, total);
-    }
 }
 
 /// The bytes of a text, and how to speak of it.
@@ -54,6 +52,87 @@ pub(super) struct Text<'a> {
     pub(super) path: &'a Path,
     pub(super) bytes: &'a [u8],
     pub(super) progress: Progress<'a>,
+}
+
+/// A text in blocks of whole lines, unpacked while earlier blocks are read.
+pub(super) struct Blocks<'a> {
+    stream: Stream,
+    /// Bytes already unpacked; of the line that the next block begins with.
+    carry: Vec<u8>,
+    goal: usize,
+    progress: Progress<'a>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks of about `goal` bytes; `carry` are the first bytes, if some were looked at before.
+    pub(super) fn new(stream: Stream, carry: Vec<u8>, goal: usize, progress: Progress<'a>) -> Blocks<'a> {
+        Blocks { stream, carry, goal, progress }
+    }
+
+    /// The next block; empty at the end.
+    pub(super) fn next_block(&mut self) -> Result<Vec<u8>> {
+        let mut block = std::mem::take(&mut self.carry);
+        loop {
+            let known = block.len();
+            let count = self.stream.read(&mut block, self.goal, self.progress)?;
+            if count == 0 {
+                return Ok(block);
+            }
+            if let Some(newline) = block[known..].iter().rposition(|&byte| byte == b'\n') {
+                self.carry = block.split_off(known + newline + 1);
+                return Ok(block);
+            }
+        }
+    }
+
+    /// Reads every block in parallel while the next ones are unpacked; the first fault in the text's order wins.
+    pub(super) fn each_block<T: Send>(
+        mut self,
+        path: &Path,
+        read: impl Fn(&[u8]) -> Result<T, Fault> + Sync,
+    ) -> Result<Vec<T>> {
+        let parts = Mutex::new(Vec::new());
+        let (pending, pending_max) = (AtomicUsize::new(0), 2 * rayon::current_num_threads());
+        rayon::scope(|scope| {
+            for place in 0usize.. {
+                let block = self.next_block()?;
+                if block.is_empty() {
+                    break;
+                }
+                // Bounded: past this many blocks the unpacking thread reads one itself. Relaxed: a count, nothing more.
+                while pending.load(Relaxed) >= pending_max && rayon::yield_now().is_some() {}
+                pending.fetch_add(1, Relaxed);
+                let (parts, pending, read) = (&parts, &pending, &read);
+                scope.spawn(move |_| {
+                    let text = Text { path, bytes: &block, progress: Progress::default() };
+                    let part = read(&block).map_err(|fault| text.error(fault));
+                    let lines = block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                    parts.lock().unwrap_or_else(PoisonError::into_inner).push((place, lines, part));
+                    pending.fetch_sub(1, Relaxed);
+                });
+            }
+            Ok(())
+        })?;
+        let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.sort_unstable_by_key(|&(place, ..)| place);
+        let mut before = 0;
+        parts
+            .into_iter()
+            .map(|(_, lines, part)| {
+                let part = part.map_err(|error| after_lines(error, before));
+                before += lines;
+                part
+            })
+            .collect()
+    }
+}
+
+/// The error of a block that begins after `before` lines of the text.
+pub(super) fn after_lines(error: Error, before: u64) -> Error {
+    match error {
+        Error::Line { path, line, found, expected } => Error::Line { path, line: before + line, found, expected },
+        other => other,
+    }
 }
 
 /// A place and what was expected there.
@@ -142,125 +221,6 @@ impl<'a> Text<'a> {
             })
             .collect();
         parts.into_iter().collect::<Result<Vec<T>, Fault>>().map_err(|fault| self.error(fault))
-    }
-}
-
-/// Where the next line begins: after the newline at or after `at`, or the end.
-pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
-    let mut words = bytes[at..].chunks_exact(8);
-    let mut from = at;
-    for word in &mut words {
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        let differing = word ^ (0x0101_0101_0101_0101 * b'\n' as u64);
-        let zero = differing.wrapping_sub(0x0101_0101_0101_0101) & !differing & 0x8080_8080_8080_8080;
-        if zero != 0 {
-            return from + (zero.trailing_zeros() / 8) as usize + 1;
-        }
-        from += 8;
-    }
-    words.remainder().iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |place| from + place + 1)
-}
-
-/// The byte at `at`; past the end a newline, as if the last line had one.
-#[inline(always)]
-pub(super) fn byte(bytes: &[u8], at: usize) -> u8 {
-    match bytes.get(at) {
-        Some(&byte) => byte,
-        None => b'\n',
-    }
-}
-
-/// After the blanks and tabs at `at`.
-#[inline(always)]
-pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(byte(bytes, at), b' ' | b'\t') {
-        at += 1;
-    }
-    at
-}
-
-/// Whether the line has nothing more than blanks from `at` on; if so, where the next line begins.
-#[inline(always)]
-pub(super) fn rest_is_blank(bytes: &[u8], at: usize) -> Option<usize> {
-    let at = skip_blanks(bytes, at);
-    match byte(bytes, at) {
-        b'\n' => Some((at + 1).min(bytes.len())),
-        b'\r' if byte(bytes, at + 1) == b'\n' => Some((at + 2).min(bytes.len())),
-        _ => None,
-    }
-}
-
-/// The eight bytes from `at` on; past the end zeroes, which are no digits.
-#[inline(always)]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..at.wrapping_add(8)) {
-        Some(eight) => u64::from_le_bytes(eight.try_into().expect("eight bytes")),
-        None => last_word(bytes, at),
-    }
-}
-
-#[cold]
-fn last_word(bytes: &[u8], at: usize) -> u64 {
-    let mut eight = [0u8; 8];
-    let rest = bytes.get(at..).unwrap_or_default();
-    let len = rest.len().min(8);
-    eight[..len].copy_from_slice(&rest[..len]);
-    u64::from_le_bytes(eight)
-}
-
-const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-
-/// The digits at `at` as a number, and the place after them; the place is `at` when no digit stands there. Numbers of up to
-/// 18 digits are exact; longer ones come from [`long_number`] only.
-#[inline(always)]
-pub(super) fn digits(bytes: &[u8], at: usize) -> (u64, usize) {
-    let (mut value, mut from) = (0u64, at);
-    loop {
-        let digits = word(bytes, from) ^ 0x3030_3030_3030_3030;
-        let other = (digits.wrapping_add(0x0606_0606_0606_0606) | digits) & 0xf0f0_f0f0_f0f0_f0f0;
-        let len = (other.trailing_zeros() / 8) as usize;
-        if len == 0 {
-            return (value, from);
-        }
-        // The digits go to the high end, leading zeroes before them; then pairs, fours and eights are summed.
-        let sum = digits << (64 - 8 * len);
-        let sum = sum.wrapping_mul(10).wrapping_add(sum >> 8);
-        let low = (sum & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
-        let high = ((sum >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
-        value = value.wrapping_mul(POWERS[len]).wrapping_add(low.wrapping_add(high) >> 32);
-        from += len;
-        if len < 8 {
-            return (value, from);
-        }
-    }
-}
-
-/// What stands at a place where an integer is expected.
-pub(super) enum Number {
-    /// An integer and the place after it.
-    Value(i64, usize),
-    /// An integer outside `i64`, as text.
-    TooLarge(String),
-    /// No integer.
-    Absent,
-}
-
-/// The integer at `at`, with a minus sign or not; the careful way.
-pub(super) fn integer(bytes: &[u8], at: usize) -> Number {
-    let negative = byte(bytes, at) == b'-';
-    let start = at + usize::from(negative);
-    let (value, end) = digits(bytes, start);
-    if end == start {
-        return Number::Absent;
-    }
-    if end - start <= 18 {
-        let value = value as i64;
-        return Number::Value(if negative { -value } else { value }, end);
-    }
-    let text = String::from_utf8_lossy(&bytes[at..end]).into_owned();
-    match text.parse() {
-        Ok(value) => Number::Value(value, end),
-        Err(_) => Number::TooLarge(if text.len() > SHOWN { format!("{}...", &text[..SHOWN]) } else { text }),
     }
 }
 

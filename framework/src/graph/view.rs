@@ -1,6 +1,6 @@
 //! From one view of a graph to another, without the input.
 
-use super::build::{Deal, Rows, rows, transposed};
+use super::rows::{Deal, Rows, rows, transposed};
 use super::{Graph, Incoming, View};
 use crate::error::{Error, Result};
 

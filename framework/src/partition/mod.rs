@@ -8,6 +8,8 @@
 
 mod build;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 pub use build::bounds;
 pub use routes::Routes;

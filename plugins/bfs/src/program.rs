@@ -19,6 +19,7 @@ use framework::graph::{Graph, View};
 use framework::id::{GlobalId, LocalId};
 use framework::op::VisitOp;
 use framework::step::Step;
+use framework::words::grouped;
 use serde_json::json;
 
 /// The level of a vertex that no path leads to.
@@ -99,6 +100,14 @@ impl GraphAlgorithm for Bfs {
             ("reached".into(), json!(reached.clone().count())),
             ("max_level".into(), json!(reached.max())),
         ])
+    }
+
+    fn sentence(&self, graph: &Graph, result: &Record) -> String {
+        let (Some(source), Some(reached)) = (self.start_id, result["reached"].as_u64()) else {
+            return "the graph has no vertices".into();
+        };
+        let (reached, n) = (grouped(reached), grouped(graph.vertices() as u64));
+        format!("source {source} reaches {reached} of {n} vertices, the farthest at level {}", result["max_level"])
     }
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {

@@ -21,6 +21,7 @@ use framework::id::LocalId;
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
+use framework::words::{counted, grouped};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -149,6 +150,12 @@ impl GraphAlgorithm for Cc {
             ("components".into(), json!(sizes.len())),
             ("largest_component".into(), json!(sizes.values().max().unwrap_or(&0))),
         ])
+    }
+
+    fn sentence(&self, graph: &Graph, result: &Record) -> String {
+        let number = |key: &str| result[key].as_u64().unwrap_or_default();
+        let (largest, n) = (grouped(number("largest_component")), grouped(graph.vertices() as u64));
+        format!("{}; the largest has {largest} of {n} vertices", counted(number("components"), "component"))
     }
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {

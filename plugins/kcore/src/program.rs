@@ -20,6 +20,7 @@ use framework::op::{Access, EdgeOp, SelectOp, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::sum::Sum;
+use framework::words::grouped;
 use serde_json::json;
 
 /// Neighbours not yet removed, at least the level peeled: in the end the core number (for one k: whether it is in the core).
@@ -201,6 +202,21 @@ impl GraphAlgorithm for KCore {
                 ])
             }
             _ => Record::new(),
+        }
+    }
+
+    fn sentence(&self, graph: &Graph, result: &Record) -> String {
+        let number = |key: &str| grouped(result[key].as_u64().unwrap_or_default());
+        let n = grouped(graph.vertices() as u64);
+        match self.k {
+            Some(k) => {
+                format!("the {k}-core has {} of {n} vertices and {} edges", number("core_vertices"), number("core_edges"))
+            }
+            None => format!(
+                "the largest core number is {}; {} of {n} vertices have it",
+                number("max_core"),
+                number("max_core_vertices")
+            ),
         }
     }
 

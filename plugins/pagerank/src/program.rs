@@ -20,6 +20,7 @@ use framework::id::{GlobalId, LocalId};
 use framework::op::{Access, GatherOp, Settled, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
+use framework::words::grouped;
 use serde_json::json;
 
 /// Rank over out-degree, which is what an arc brings; a sink keeps its rank whole, and nobody gathers it.
@@ -35,10 +36,10 @@ const TOP: usize = 10;
 #[command(next_help_heading = "Algorithm pagerank")]
 pub struct PageRank {
     /// Probability of following an arc, in [0, 1)
-    #[arg(long, value_name = "D", default_value_t = 0.85, value_parser = damping)]
+    #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true, value_parser = damping)]
     damping: f64,
     /// Stop when the ranks move by at most this in L1
-    #[arg(long, value_name = "T", default_value_t = 1e-10, value_parser = tolerance)]
+    #[arg(long, value_name = "T", default_value = "1e-10", allow_negative_numbers = true, value_parser = tolerance)]
     tolerance: f64,
     /// Rounds after which the run counts as not converged
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -186,6 +187,18 @@ impl GraphAlgorithm for PageRank {
             ("sum".into(), json!(ranks.iter().sum::<f64>())),
             ("top".into(), json!(top)),
         ])
+    }
+
+    fn sentence(&self, graph: &Graph, result: &Record) -> String {
+        match result["top"][0].as_array().map(Vec::as_slice) {
+            Some([vertex, rank]) => format!(
+                "of {} vertices {vertex} has the highest rank, {:.6}; the last round moved {:.1e}",
+                grouped(graph.vertices() as u64),
+                rank.as_f64().unwrap_or(f64::NAN),
+                result["residual"].as_f64().unwrap_or(f64::NAN)
+            ),
+            _ => "the graph has no vertices".into(),
+        }
     }
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {

@@ -7,10 +7,12 @@
 
 use super::super::arcs::Arcs;
 use super::super::build::Kind;
-use super::super::text::{Fault, Number, Pairs, Text, byte, digits, integer, line_end, rest_is_blank, skip_blanks};
+use super::super::digits::{Number, byte, digits, integer, line_end, rest_is_blank, skip_blanks};
+use super::super::text::{Blocks, Fault, Pairs, Text};
 use super::{Claims, Listing};
 use crate::error::Result;
 use std::ops::Range;
+use std::path::Path;
 
 const EXPECTED: &str = "two vertex IDs (integers) separated by blanks or tabs";
 /// Bytes of a line, to guess how many pairs a piece holds (seen: 11 to 14 in SNAP files); a wrong guess costs a copy.
@@ -18,34 +20,44 @@ const LINE_BYTES: usize = 12;
 
 /// Reads a whole list.
 pub(in super::super) fn read(text: &Text<'_>) -> Result<Listing> {
-    let parts = text.each_piece(0, |piece| {
-        let mut part = Part { pairs: Pairs::with_capacity(piece.len() / LINE_BYTES), ..Part::default() };
-        part.read(text.bytes, piece)?;
-        Ok((part.pairs.finish(), part.is_undirected, part.claims))
-    })?;
+    Ok(together(text.each_piece(0, |piece| Part::of(text.bytes, piece))?))
+}
+
+/// Reads a list while it is unpacked.
+pub(in super::super) fn read_blocks(blocks: Blocks<'_>, path: &Path) -> Result<Listing> {
+    Ok(together(blocks.each_block(path, |block| Part::of(block, 0..block.len()))?))
+}
+
+fn together(parts: Vec<Part>) -> Listing {
     let mut kind = Kind::Directed;
     let mut claims = Claims::default();
     let mut pieces = Vec::with_capacity(parts.len());
-    for (piece, is_undirected, claimed) in parts {
-        if is_undirected {
+    for part in parts {
+        if part.is_undirected {
             kind = Kind::Undirected;
         }
-        claims.vertices = claims.vertices.or(claimed.vertices);
-        claims.edges = claims.edges.or(claimed.edges);
-        pieces.push(piece);
+        claims = claims.or(part.claims);
+        pieces.push(part.pairs.finish());
     }
-    Ok(Listing { arcs: Arcs::occurring(pieces), kind, claims, warnings: Vec::new() })
+    Listing { arcs: Arcs::occurring(pieces), kind, claims, warnings: Vec::new() }
 }
 
 /// What one piece of the list holds.
 #[derive(Default)]
-struct Part {
-    pairs: Pairs,
-    is_undirected: bool,
-    claims: Claims,
+pub(in super::super) struct Part {
+    pub(in super::super) pairs: Pairs,
+    pub(in super::super) is_undirected: bool,
+    pub(in super::super) claims: Claims,
 }
 
 impl Part {
+    /// What the lines of one piece say.
+    pub(in super::super) fn of(bytes: &[u8], piece: Range<usize>) -> Result<Part, Fault> {
+        let mut part = Part { pairs: Pairs::with_capacity(piece.len() / LINE_BYTES), ..Part::default() };
+        part.read(bytes, piece)?;
+        Ok(part)
+    }
+
     fn read(&mut self, bytes: &[u8], piece: Range<usize>) -> Result<(), Fault> {
         let mut at = piece.start;
         while at < piece.end {
@@ -95,8 +107,7 @@ impl Part {
                 let rest = words.split_once(label)?.1.trim_start();
                 rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
             };
-            self.claims.vertices = self.claims.vertices.or(count("Nodes:"));
-            self.claims.edges = self.claims.edges.or(count("Edges:"));
+            self.claims = self.claims.or(Claims { vertices: count("Nodes:"), edges: count("Edges:") });
         }
     }
 }

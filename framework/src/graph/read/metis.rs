@@ -12,7 +12,8 @@
 use super::super::Ids;
 use super::super::arcs::Arcs;
 use super::super::build::Kind;
-use super::super::text::{Fault, Text, byte, line_end, rest_is_blank, skip_blanks};
+use super::super::digits::{byte, line_end, rest_is_blank, skip_blanks};
+use super::super::text::{Fault, Text};
 use super::header::{Header, value, vertex};
 use super::{Claims, Listing};
 use crate::error::Result;

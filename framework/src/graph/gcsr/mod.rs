@@ -1,0 +1,203 @@
+//! `.gcsr`: a graph as it lies in memory, ready to be mapped.
+//!
+//! A file is one page of header, then sections that each begin on a page, little-endian, with zeroes between:
+//!
+//! | section | elements | when |
+//! |---|---|---|
+//! | offsets | `u64`, n + 1 | always |
+//! | targets | `u32`, one an arc | always |
+//! | incoming offsets, incoming targets | the same, of the transpose | a directed graph that was stored with them |
+//! | ids | `i64`, n, ascending | original IDs that are not one range |
+//! | sums | `u64`, one for each 1 MiB of the sections before, in their order | always |
+//!
+//! The header holds magic, version, its own checksum, the file's length, flags, counts, facts, name, and per section kind, place,
+//! length, and the checksum of its sums ([`header`]). Checksums are XXH3-64: they find damage, not malice. Opening checks
+//! header, lengths, table, offsets, and that every target is a vertex, so a damaged file is an error or at worst another
+//! graph, never a crash; [`verify`] reads everything and names the damaged block. Writing goes to a temporary file in the same
+//! folder that is synced and then renamed, so a reader never meets half a file.
+//!
+//! Cost of opening: one pass over offsets and targets. Nothing is copied from a mapped file.
+
+mod header;
+mod write;
+
+pub(super) use write::replace_file;
+
+use super::{Csr, Graph, Ids, Incoming};
+use crate::error::{Error, Result};
+use crate::memory::{Array, Buf, Plain};
+use header::{HEADER, Kind, Place};
+use memmap2::Mmap;
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The first bytes; the line ends among them are spoilt by transfers in text mode.
+pub(super) const MAGIC: [u8; 8] = *b"\x89GCSR\r\n\x1a";
+/// Bytes under one checksum.
+const BLOCK: usize = 1 << 20;
+/// Sections begin at multiples of this.
+const PAGE: usize = 4096;
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "`.gcsr` files are little-endian and mapped as they are; a big-endian machine needs a converting reader"
+);
+
+/// A file's bytes, mapped or not.
+pub(super) enum Backing<'a> {
+    Mapped(&'a Arc<Mmap>),
+    Read(&'a [u8]),
+}
+
+impl Backing<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Backing::Mapped(map) => map,
+            Backing::Read(bytes) => bytes,
+        }
+    }
+
+    /// The elements of a section, which the header has proved to lie in the file.
+    fn array<T: Number>(&self, place: &Place) -> Option<Array<T>> {
+        match self {
+            Backing::Mapped(map) => Array::mapped(map, place.offset, place.bytes / size_of::<T>()),
+            Backing::Read(bytes) => {
+                let from = bytes.get(place.range())?.chunks_exact(size_of::<T>());
+                let mut buf = Buf::<T>::zeroed(from.len());
+                buf.iter_mut().zip(from).for_each(|(to, from)| *to = T::from_bytes(from));
+                Some(Array::from(buf))
+            }
+        }
+    }
+}
+
+trait Number: Plain {
+    fn from_bytes(bytes: &[u8]) -> Self;
+}
+
+impl Number for u32 {
+    fn from_bytes(bytes: &[u8]) -> u32 {
+        u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+    }
+}
+
+impl Number for u64 {
+    fn from_bytes(bytes: &[u8]) -> u64 {
+        u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    }
+}
+
+impl Number for i64 {
+    fn from_bytes(bytes: &[u8]) -> i64 {
+        i64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    }
+}
+
+fn problem(path: &Path, problem: impl Into<String>) -> Error {
+    Error::Format { path: path.to_path_buf(), problem: problem.into() }
+}
+
+/// The graph in a file, in the view it was stored in.
+pub(super) fn open(path: &Path, backing: &Backing<'_>) -> Result<Graph> {
+    let header = header::Header::read(backing.bytes()).map_err(|text| problem(path, text))?;
+    let meta = &header.meta;
+    let missing = || problem(path, "a section does not lie in the file; the file is damaged, convert it again");
+    let csr = |offsets: Kind, targets: Kind| -> Result<Option<Csr>> {
+        let (Some(offsets), Some(targets)) = (header.place(offsets), header.place(targets)) else { return Ok(None) };
+        let offsets = backing.array(offsets).ok_or_else(missing)?;
+        let targets = backing.array(targets).ok_or_else(missing)?;
+        let damaged = |text| problem(path, format!("{text}; the file is damaged, convert it again from its source"));
+        Csr::new(offsets, targets).map(Some).map_err(damaged)
+    };
+    let outgoing = csr(Kind::Offsets, Kind::Targets)?.ok_or_else(missing)?;
+    let incoming = match csr(Kind::IncomingOffsets, Kind::IncomingTargets)? {
+        Some(rows) => Incoming::Rows(rows),
+        None if meta.is_symmetric => Incoming::Same,
+        None => Incoming::Absent,
+    };
+    let ids = match header.place(Kind::Ids) {
+        None => Ids::Range { first: meta.first_id, len: meta.vertices },
+        Some(place) => {
+            let ids: Array<i64> = backing.array(place).ok_or_else(missing)?;
+            if ids.par_windows(2).any(|pair| pair[0] >= pair[1]) {
+                return Err(problem(
+                    path,
+                    "the IDs do not ascend; the file is damaged, convert it again from its source",
+                ));
+            }
+            Ids::ascending(ids)
+        }
+    };
+    Graph::from_parts(meta.name.clone(), ids, outgoing, incoming, meta.facts.clone())
+}
+
+/// Reads a whole `.gcsr` file and compares every block with its checksum.
+///
+/// # Errors
+/// When the file cannot be read, is no sound `.gcsr`, or a block is damaged; the message names section, block and bytes.
+pub fn verify(path: &Path) -> Result<()> {
+    let read_error = |source| Error::Read { path: path.to_path_buf(), source };
+    let file = std::fs::File::open(path).map_err(read_error)?;
+    if file.metadata().map_err(read_error)?.len() == 0 {
+        return Err(problem(path, "an empty file, no .gcsr graph"));
+    }
+    let map = Arc::new(crate::memory::map_file(&file).map_err(read_error)?);
+    verify_bytes(path, &map)?;
+    open(path, &Backing::Mapped(&map)).map(drop)
+}
+
+/// Compares header, blocks and the zeroes between sections.
+pub(super) fn verify_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    let header = header::Header::read(bytes).map_err(|text| problem(path, text))?;
+    let sums_place = header.place(Kind::Sums).ok_or_else(|| problem(path, "the checksums are missing"))?;
+    let sums = &bytes[sums_place.range()];
+    let mut next = 0;
+    let mut gap = HEADER;
+    for place in &header.places {
+        if let Some(at) = bytes[gap..place.offset].iter().position(|&byte| byte != 0) {
+            let at = gap + at;
+            return Err(problem(path, format!("byte {at} between sections is not 0; the file is damaged")));
+        }
+        gap = place.offset + place.bytes;
+        if place.kind == Kind::Sums {
+            continue;
+        }
+        let own = next..next + place.bytes.div_ceil(BLOCK) * 8;
+        next = own.end;
+        let own = sums.get(own).ok_or_else(|| problem(path, "checksums are missing"))?;
+        if xxh3_64(own) != place.sum {
+            return Err(problem(path, format!("the checksums of section `{}` are damaged", place.kind.name())));
+        }
+        let blocks = bytes[place.range()].par_chunks(BLOCK).zip(own.par_chunks_exact(8));
+        if let Some(block) = blocks.position_first(|(block, sum)| xxh3_64(block).to_le_bytes() != sum) {
+            let start = place.offset + block * BLOCK;
+            return Err(problem(
+                path,
+                format!(
+                    "block {block} of section `{}` (bytes {start} to {}) is damaged; convert the file again from its source",
+                    place.kind.name(),
+                    (start + BLOCK).min(place.offset + place.bytes) - 1
+                ),
+            ));
+        }
+    }
+    if next != sums.len() {
+        return Err(problem(path, "there are more checksums than blocks; the file is damaged"));
+    }
+    Ok(())
+}
+
+impl Graph {
+    /// Stores the graph as `.gcsr`, in the view it has. The file appears whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_gcsr(&self, path: &Path) -> Result<()> {
+        write::write_graph(self, path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The answer file: one value a vertex, in ascending original ID, as CSV or binary.
+//!
+//! Written beside its place under another name and moved there when whole, so a file that is there is complete.
+
+use framework::answer::{Answer, Values};
+use framework::error::{Error, Result};
+use framework::graph::Graph;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// First bytes of a binary answer.
+pub(crate) const MAGIC: &[u8; 8] = b"GALGANS1";
+
+/// How an answer is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// `vertex,COLUMN` and a row a vertex.
+    Csv,
+    /// See `docs/schemas.md`.
+    Binary,
+}
+
+impl Form {
+    /// By the file's ending.
+    ///
+    /// # Errors
+    /// When it tells neither.
+    pub(crate) fn of(path: &Path) -> Result<Form> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => Ok(Form::Csv),
+            Some("bin") => Ok(Form::Binary),
+            _ => Err(Error::usage(format!(
+                "{}: the ending tells how the answer is written; end it in .csv or .bin",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Checks, before the run, that the file can be made.
+///
+/// # Errors
+/// When its folder is missing or may not be written.
+pub(crate) fn check(path: &Path) -> Result<Form> {
+    let form = Form::of(path)?;
+    if path.is_dir() {
+        return Err(Error::usage(format!("{}: is a folder; name a file in it", path.display())));
+    }
+    tempfile::NamedTempFile::new_in(folder(path)).map_err(|source| Error::Write { path: path.into(), source })?;
+    Ok(form)
+}
+
+/// Writes the answer.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write(path: &Path, form: Form, graph: &Graph, answer: &Answer) -> Result<()> {
+    let failed = |source| Error::Write { path: path.into(), source };
+    let file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
+    let mut out = BufWriter::with_capacity(1 << 20, &file);
+    match form {
+        Form::Csv => csv(&mut out, graph, answer),
+        Form::Binary => binary(&mut out, graph, answer),
+    }
+    .and_then(|()| out.flush())
+    .map_err(failed)?;
+    drop(out);
+    file.as_file().sync_all().map_err(failed)?;
+    let file = file.persist(path).map_err(|error| failed(error.error))?;
+    readable(&file).map_err(failed)
+}
+
+/// Temporary files are private; an answer is as readable as any file.
+fn readable(file: &std::fs::File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn csv(out: &mut impl Write, graph: &Graph, answer: &Answer) -> io::Result<()> {
+    writeln!(out, "vertex,{}", answer.column)?;
+    let ids = graph.ids().iter();
+    match &answer.values {
+        Values::Count(values) => {
+            for (id, value) in ids.zip(values) {
+                match value {
+                    &u32::MAX => writeln!(out, "{id},-1")?,
+                    value => writeln!(out, "{id},{value}")?,
+                }
+            }
+        }
+        Values::Vertex(values) => ids.zip(values).try_for_each(|(id, value)| writeln!(out, "{id},{value}"))?,
+        Values::Flag(values) => ids.zip(values).try_for_each(|(id, value)| writeln!(out, "{id},{value}"))?,
+        // Rust prints the shortest text that reads back to the same number.
+        Values::Real(values) => ids.zip(values).try_for_each(|(id, value)| writeln!(out, "{id},{value:?}"))?,
+    }
+    Ok(())
+}
+
+fn binary(out: &mut impl Write, graph: &Graph, answer: &Answer) -> io::Result<()> {
+    let kind: u32 = match &answer.values {
+        Values::Count(_) => 0,
+        Values::Vertex(_) => 1,
+        Values::Flag(_) => 2,
+        Values::Real(_) => 3,
+    };
+    out.write_all(MAGIC)?;
+    out.write_all(&kind.to_le_bytes())?;
+    out.write_all(&0u32.to_le_bytes())?;
+    out.write_all(&(graph.vertices() as u64).to_le_bytes())?;
+    graph.ids().iter().try_for_each(|id| out.write_all(&id.to_le_bytes()))?;
+    match &answer.values {
+        Values::Count(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+        Values::Vertex(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+        Values::Flag(values) => out.write_all(values),
+        Values::Real(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
+    }
+}

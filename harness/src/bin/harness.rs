@@ -1,0 +1,8 @@
+//! Runs algorithms, and everything around runs.
+
+use harness::{Performance, Scope};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harness::main(Scope::Everything, &Performance)
+}

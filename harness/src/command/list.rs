@@ -1,0 +1,51 @@
+//! `harness list`: what this program knows, as text on stdout.
+
+use super::print;
+use crate::cli::spelled;
+use crate::dataset::EMBEDDED;
+use crate::facts;
+use clap::Command;
+use framework::algorithm::Registry;
+use framework::device::host::cores;
+use framework::error::Result;
+use framework::id::Rank;
+use std::fmt::Write;
+
+/// Prints the list.
+///
+/// # Errors
+/// When stdout is closed.
+pub(super) fn run(registry: &Registry) -> Result<()> {
+    print(text(registry, &facts::cpu(Rank(0), cores()).name, cores()).as_bytes())
+}
+
+fn text(registry: &Registry, cpu: &str, cores: usize) -> String {
+    let mut text = String::from("Algorithms (--algorithm NAME)\n");
+    for entry in registry.iter() {
+        let _ = writeln!(text, "  {:<10} {}", entry.name, entry.summary);
+        for option in (entry.augment)(Command::new("options")).get_arguments() {
+            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+            let value = option.get_value_names().filter(|_| option.get_action().takes_values());
+            let value = value.and_then(<[_]>::first).map(|name| format!(" <{name}>")).unwrap_or_default();
+            let defaults: Vec<_> = option.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+            let default =
+                if defaults.is_empty() { String::new() } else { format!(" [default: {}]", defaults.join(" ")) };
+            let _ = writeln!(text, "      {:<28} {help}{default}", spelled(option) + &value);
+        }
+    }
+    let _ = writeln!(text, "\nDevices (--device NAME)\n  cpu        {cpu}, {cores} cores");
+    let _ = writeln!(text, "\nTransports (--transport NAME)\n  local      ranks are threads of one process");
+    let _ = writeln!(text, "\nData sets (--dataset NAME)\n  {EMBEDDED}  34,546 vertices, 421,578 arcs, inside the program");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_shows_every_plugin_with_its_options() {
+        let registry = Registry::linked().expect("distinct names");
+        insta::assert_snapshot!(text(&registry, "a cpu", 2));
+    }
+}

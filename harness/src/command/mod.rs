@@ -1,0 +1,67 @@
+//! What `harness` does besides runs.
+
+mod graph;
+mod list;
+pub(crate) mod run;
+
+use clap::{Command, Subcommand};
+use clap_complete::Shell;
+use framework::algorithm::Registry;
+use framework::error::{Error, Result};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The subcommands.
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum Subcommands {
+    /// Algorithms with their options, devices and data sets
+    List,
+    /// Convert, generate and describe graphs
+    #[command(subcommand)]
+    Graph(graph::GraphCommand),
+    /// Completions for a shell, on stdout
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// The manual page, on stdout
+    Man,
+}
+
+impl Subcommands {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Whatever it reports.
+    pub(crate) fn run(self, registry: &Registry, mut command: Command) -> Result<ExitCode> {
+        match self {
+            Subcommands::List => list::run(registry)?,
+            Subcommands::Graph(graph) => return graph.run(),
+            Subcommands::Completions { shell } => {
+                let mut text = Vec::new();
+                clap_complete::generate(shell, &mut command, "harness", &mut text);
+                print(&text)?;
+            }
+            Subcommands::Man => {
+                let mut text = Vec::new();
+                clap_mangen::Man::new(crate::cli::whole(registry)).render(&mut text).map_err(stdout_failed)?;
+                print(&text)?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Writes to stdout.
+///
+/// # Errors
+/// When stdout is closed or its disk full.
+pub(crate) fn print(text: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush()).map_err(stdout_failed)
+}
+
+pub(crate) fn stdout_failed(source: io::Error) -> Error {
+    Error::Write { path: "stdout".into(), source }
+}

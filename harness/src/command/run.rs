@@ -1,0 +1,333 @@
+//! A run: load the graph, run the trials, say the records on stdout and the short of it on stderr.
+
+use super::stdout_failed;
+use crate::answer_file;
+use crate::dataset;
+use crate::facts;
+use crate::instrument::Instrument;
+use crate::options::{Method, RunArgs};
+use crate::people::say;
+use crate::progress::{LoadBar, RunBar, Watched, is_wanted};
+use crate::records::{
+    GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord,
+};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use framework::algorithm::{GraphAlgorithm, Registration};
+use framework::device::host::cores;
+use framework::error::{Error, Result};
+use framework::fault::Verdict;
+use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
+use framework::id::Rank;
+use framework::run::{Place, RankReport, Trial, trial};
+use framework::words::{bytes, counted, grouped};
+use serde::Serialize;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Runs one algorithm as the options say.
+///
+/// # Errors
+/// Whatever stops it; a wrong or unfinished answer is no error but exit code 1.
+pub(crate) fn run<I: Instrument>(
+    instrument: &I,
+    entry: &'static Registration,
+    options: &RunArgs,
+    matches: &ArgMatches,
+) -> Result<ExitCode> {
+    refuse_foreign_launcher()?;
+    let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
+    let mut algorithm = make()?;
+    let (place, method) = place(options)?;
+    if options.a + options.b == 0.0 {
+        return Err(Error::usage("-a and -b are both 0, so no vertex has a score; make one of them larger"));
+    }
+    let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
+
+    let shows_bar = is_wanted(options.progress);
+    let begin = Instant::now();
+    let graph = load(options, algorithm.as_ref(), entry.name, shows_bar)?;
+    let reading = begin.elapsed();
+    algorithm.prepare(&graph)?;
+
+    let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, place, method };
+    let mut records = Records { out: std::io::stdout().lock() };
+    records.say("BENCHMARK_METADATA", &run.metadata())?;
+    run.introduce(reading);
+    let mut is_sound = true;
+    for round in 0..options.warmup + options.trials {
+        let done = run.trial(&make, shows_bar)?;
+        let Some(number) = round.checked_sub(options.warmup) else { continue };
+        is_sound &= run.report(number, &done, &mut records)?;
+        if let (Some(path), Some(form), true) = (&options.output, answer_form, number + 1 == options.trials) {
+            answer_file::write(path, form, &graph, &done.answer)?;
+            say(&format!("answer   {} ({} rows)", path.display(), grouped(graph.vertices() as u64)));
+        }
+    }
+    let weights = ["a", "b", "t"].into_iter().filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine));
+    let weights: Vec<_> = weights.map(|id| format!("-{id}")).collect();
+    if !weights.is_empty() {
+        say(&format!("note     {} had no effect: the run was not protected", weights.join(", ")));
+    }
+    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Started by an MPI launcher, this program would be as many runs of one rank as there are processes.
+fn refuse_foreign_launcher() -> Result<()> {
+    for variable in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"] {
+        let size = std::env::var(variable).ok().and_then(|size| size.parse::<u32>().ok());
+        if let Some(size) = size.filter(|&size| size > 1) {
+            return Err(Error::Environment(format!(
+                "an MPI launcher started {size} processes ({variable}), but this build has no mpi transport; start one \
+                 process and give --ranks {size}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Ranks and threads, from the options and the method, which must agree.
+fn place(options: &RunArgs) -> Result<(Place, Method)> {
+    let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
+        (None, ranks) => ranks.unwrap_or(1),
+        (Some(Method::SingleCpuBaseline), None | Some(1)) => 1,
+        (Some(Method::MultiCpuBaseline), None) => 2,
+        (Some(Method::MultiCpuBaseline), Some(ranks @ 2..)) => ranks,
+        (Some(method), Some(ranks)) => {
+            return Err(Error::usage(format!(
+                "--method {} and --ranks {ranks} contradict each other: single means one rank, multi two or more; \
+                 leave one out",
+                method.name()
+            )));
+        }
+    };
+    let threads = options.threads.map_or_else(|| (cores() / ranks).max(1), |threads| threads as usize);
+    Ok((Place { ranks, threads }, Method::of(ranks)))
+}
+
+fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
+    let uses_both = matches!(algorithm.view(), View::Symmetric | View::Simple);
+    if options.directed && uses_both {
+        return Err(Error::usage(format!("--directed has no effect on {name}, which uses both directions; leave it out")));
+    }
+    let input = match (&options.graph, &options.dataset) {
+        (Some(path), _) => Input::Path(path.clone()),
+        (None, name) => {
+            dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?
+        }
+    };
+    let direction = match (options.directed, options.undirected) {
+        (true, _) => Direction::Directed,
+        (_, true) => Direction::Undirected,
+        _ => Direction::Auto,
+    };
+    let bar = LoadBar::new(shows_bar);
+    let tell = |stage, done, total| {
+        if let Some(bar) = &bar {
+            bar.tell(stage, done, total);
+        }
+    };
+    let load_options = LoadOptions { format: options.format, direction, view: algorithm.view() };
+    let observer: Option<&(dyn Fn(_, _, _) + Sync)> = if shows_bar { Some(&tell) } else { None };
+    let graph = load_observed(&input, &load_options, observer)?;
+    drop(bar);
+    graph.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
+    Ok(graph)
+}
+
+struct Run<'a, I> {
+    instrument: &'a I,
+    entry: &'static Registration,
+    options: &'a RunArgs,
+    algorithm: &'a dyn GraphAlgorithm,
+    graph: &'a Graph,
+    place: Place,
+    method: Method,
+}
+
+impl<I: Instrument> Run<'_, I> {
+    fn metadata(&self) -> Metadata {
+        let facts = self.graph.facts();
+        let ranks = self.place.ranks;
+        Metadata {
+            schema_version: SCHEMA_VERSION,
+            product_version: env!("CARGO_PKG_VERSION").into(),
+            git_commit: facts::git_commit(),
+            git_dirty: facts::git_dirty(),
+            source_sha256: facts::source_sha256(),
+            build_profile: facts::build_profile().into(),
+            instrumentation_profile: I::PROFILE.into(),
+            algorithm: self.entry.name.into(),
+            method: self.method.name().into(),
+            parameters: self.algorithm.parameters(),
+            protection: Protection {
+                enabled: false,
+                a: self.options.a,
+                b: self.options.b,
+                t: self.options.t,
+                certify: None,
+                recovery: None,
+                snapshot_interval: None,
+                redundancy_budget: None,
+            },
+            dataset: self.graph.name().into(),
+            graph: GraphFacts {
+                vertices: self.graph.vertices() as u64,
+                arcs: facts.arcs,
+                duplicate_arcs: facts.duplicate_arcs,
+                self_loops: facts.self_loops,
+                directed: facts.directed,
+            },
+            ranks,
+            threads: self.place.threads,
+            transport: "local".into(),
+            hostnames: vec![facts::hostname(); ranks],
+            devices: (0..ranks).map(|rank| facts::cpu(Rank(rank as u32), self.place.threads)).collect(),
+            trials: self.options.trials,
+            warmup: self.options.warmup,
+        }
+    }
+
+    fn trial(
+        &self,
+        make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+        shows_bar: bool,
+    ) -> Result<Trial<I::Probe>> {
+        if !shows_bar {
+            return trial(self.graph, self.place, make, &|rank| self.instrument.probe(rank));
+        }
+        let bar = RunBar::start();
+        let probe = |rank| bar.watch(self.instrument.probe(rank), rank == Rank(0));
+        let watched: Trial<Watched<I::Probe>> = trial(self.graph, self.place, make, &probe)?;
+        let ranks = watched.ranks.into_iter();
+        let ranks = ranks
+            .map(|RankReport { timing, probe, costs }| RankReport { timing, probe: probe.inner, costs })
+            .collect();
+        Ok(Trial { end: watched.end, answer: watched.answer, ranks })
+    }
+
+    /// Says what will run.
+    fn introduce(&self, reading: Duration) {
+        let facts = self.graph.facts();
+        let direction = match (facts.directed, self.algorithm.view()) {
+            (true, View::AsGiven { .. }) => "directed",
+            (true, _) => "directed, taken both ways",
+            (false, _) => "undirected",
+        };
+        say(&format!(
+            "graph    {}: {} vertices, {} arcs, {direction}; read in {:.1} ms",
+            self.graph.name(),
+            grouped(self.graph.vertices() as u64),
+            grouped(facts.arcs),
+            reading.as_secs_f64() * 1e3,
+        ));
+        say(&format!(
+            "run      {} on cpu, {} x {}, {}",
+            self.entry.name,
+            counted(self.place.ranks as u64, "rank"),
+            counted(self.place.threads as u64, "thread"),
+            self.method.name(),
+        ));
+    }
+
+    /// Says the records of a trial; whether its answer is sound.
+    fn report(&self, number: u32, done: &Trial<I::Probe>, records: &mut Records) -> Result<bool> {
+        let verdict = self.options.verify.then(|| self.algorithm.verify(self.graph, &done.answer));
+        let own = self.algorithm.result(self.graph, &done.answer, &done.end.last);
+        let sentence = self.algorithm.sentence(self.graph, &own);
+        records.say(
+            "BENCHMARK_RESULT",
+            &ResultRecord {
+                trial: number,
+                algorithm: self.entry.name.into(),
+                iterations: done.end.iterations,
+                converged: done.end.converged,
+                result_hash: done.answer.hash(),
+                check_sums: done.answer.check_sums(self.graph),
+                verified: verdict.as_ref().map(Verdict::is_sound),
+                own,
+            },
+        )?;
+        let timings: Vec<_> = done.ranks.iter().map(|rank| rank.timing).collect();
+        records.say("BENCHMARK_TIMING", &TimingRecord { trial: number, ranks: timings.clone() })?;
+        if timings.len() > 1 {
+            for (rank, timing) in timings.into_iter().enumerate() {
+                let hostname = facts::hostname();
+                let record = RankTimingRecord {
+                    trial: number,
+                    rank: rank as u32,
+                    hostname,
+                    device: "cpu".into(),
+                    timing,
+                };
+                records.say("BENCHMARK_RANK_TIMING", &record)?;
+            }
+        }
+        if number == 0 {
+            say(&format!("result   {sentence}"));
+            self.costs(&done.ranks);
+            say("trial    supersteps   main loop ms   set-up ms   end to end ms");
+        }
+        let slowest = |of: fn(&framework::timing::Timing) -> Duration| {
+            done.ranks.iter().map(|rank| of(&rank.timing)).max().unwrap_or_default().as_secs_f64() * 1e3
+        };
+        say(&format!(
+            "{number:<8} {:>10}   {:>12.3}   {:>9.3}   {:>13.3}",
+            done.end.iterations,
+            slowest(|timing| timing.main_loop),
+            slowest(|timing| timing.setup),
+            slowest(|timing| timing.whole),
+        ));
+        self.instrument.keep(number, &done.ranks)?;
+        if !done.end.converged {
+            say(&format!(
+                "FAILED   trial {number} did not converge within {}",
+                counted(done.end.iterations.into(), "superstep")
+            ));
+        }
+        match verdict {
+            Some(Verdict::Sound) => say(&format!("verified trial {number} equals the plain serial computation")),
+            Some(Verdict::Corrupt(finding)) => {
+                say(&format!("FAILED   trial {number}: {finding}"));
+                return Ok(false);
+            }
+            None => {}
+        }
+        Ok(done.end.converged)
+    }
+
+    fn costs(&self, ranks: &[RankReport<I::Probe>]) {
+        let sum = |of: fn(&framework::run::Costs) -> u64| ranks.iter().map(|rank| of(&rank.costs)).sum::<u64>();
+        let rows = self.graph.bytes() as u64;
+        let mut line = format!(
+            "memory   graph {}, fields {}",
+            bytes(rows + sum(|c| c.part_bytes)),
+            bytes(sum(|c| c.field_bytes))
+        );
+        if sum(|c| c.layout_bytes) > 0 {
+            line += &format!(", tiles {}", bytes(sum(|c| c.layout_bytes)));
+        }
+        say(&line);
+        if self.place.ranks > 1 {
+            say(&format!(
+                "ghosts   {} in all; exchange sent {} in {} messages",
+                grouped(sum(|c| c.ghosts)),
+                bytes(sum(|c| c.exchange_bytes)),
+                grouped(sum(|c| c.exchange_messages)),
+            ));
+        }
+    }
+}
+
+/// Stdout, which gets records and nothing else.
+struct Records {
+    out: std::io::StdoutLock<'static>,
+}
+
+impl Records {
+    fn say(&mut self, tag: &str, record: &impl Serialize) -> Result<()> {
+        let json = serde_json::to_string(record).map_err(|error| stdout_failed(error.into()))?;
+        writeln!(self.out, "{tag} {json}").and_then(|()| self.out.flush()).map_err(stdout_failed)
+    }
+}

@@ -1,0 +1,144 @@
+//! The options of a run, as typed.
+
+use clap::{Args, ValueEnum, ValueHint, value_parser};
+use framework::graph::Format;
+use std::path::PathBuf;
+
+/// The choice on which the other options depend.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Chosen {
+    /// The algorithm; `harness list` shows all with their options
+    #[arg(long, value_name = "NAME", help_heading = "Algorithm")]
+    pub(crate) algorithm: Option<String>,
+}
+
+/// Everything of a run but the algorithm and its own options.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
+    /// Graph file, packed or not; - reads standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Graph")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Graph by name [default: cit-HepPh, which is inside the program]
+    #[arg(long, value_name = "NAME", conflicts_with = "graph", help_heading = "Graph")]
+    pub(crate) dataset: Option<String>,
+    /// Folder of further data sets
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "dataset", help_heading = "Graph")]
+    pub(crate) dataset_dir: Option<PathBuf>,
+    /// Format of the graph
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true, help_heading = "Graph",
+          help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr")]
+    pub(crate) format: Format,
+    /// Take each listed pair as an edge, both ways
+    #[arg(long, conflicts_with = "directed", help_heading = "Graph")]
+    pub(crate) undirected: bool,
+    /// Take each listed pair as one arc
+    #[arg(long, help_heading = "Graph")]
+    pub(crate) directed: bool,
+
+    /// Device to run on
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    pub(crate) device: Device,
+    /// Threads of each rank [default: cores / ranks]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096), help_heading = "Run")]
+    pub(crate) threads: Option<u32>,
+    /// Ranks [default: 1; 2 with a multi method]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024), help_heading = "Run")]
+    pub(crate) ranks: Option<u32>,
+    /// How ranks reach each other
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    pub(crate) transport: Transport,
+    /// Ranks, device and protection in one word
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Run")]
+    pub(crate) method: Option<Method>,
+    /// Measured repetitions inside this process
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..), help_heading = "Run")]
+    pub(crate) trials: u32,
+    /// Repetitions before them that are not reported
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run")]
+    pub(crate) warmup: u32,
+    /// Compare each answer with a plain serial computation
+    #[arg(long, help_heading = "Run")]
+    pub(crate) verify: bool,
+    /// Progress bar on stderr
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    pub(crate) progress: Progress,
+
+    /// Weight of structure in the score of a vertex, in [0, 1]
+    #[arg(short, value_name = "A", default_value_t = 0.5, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
+    pub(crate) a: f64,
+    /// Weight of change in the score of a vertex, in [0, 1]
+    #[arg(short, value_name = "B", default_value_t = 0.5, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
+    pub(crate) b: f64,
+    /// Score from which a vertex is critical, in [0, 1]
+    #[arg(short, value_name = "T", default_value_t = 0.3, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
+    pub(crate) t: f64,
+
+    /// Write the answer to a file: .csv, or .bin for binary
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write no answer (as without --output)
+    #[arg(short, long, conflicts_with = "output", help_heading = "Output")]
+    pub(crate) no_output: bool,
+}
+
+fn unit(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "give a number from 0 to 1".into())
+}
+
+/// Where operators run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Device {
+    /// The best there is
+    #[default]
+    Auto,
+    /// Threads of this machine
+    Cpu,
+}
+
+/// How ranks reach each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Transport {
+    /// The one that fits
+    #[default]
+    Auto,
+    /// Ranks are threads of this process
+    Local,
+}
+
+/// Whether to show a bar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Progress {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
+/// A method of schema v9.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Method {
+    /// One rank
+    SingleCpuBaseline,
+    /// Two or more ranks
+    MultiCpuBaseline,
+}
+
+impl Method {
+    /// By its number of ranks.
+    pub(crate) fn of(ranks: usize) -> Method {
+        if ranks == 1 { Method::SingleCpuBaseline } else { Method::MultiCpuBaseline }
+    }
+
+    /// As records have it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::SingleCpuBaseline => "single_cpu_baseline",
+            Method::MultiCpuBaseline => "multi_cpu_baseline",
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The performance binary holds no tracing code: neither a symbol nor a string of it, by nm and strings on the release build.
+//! The same look at the profiling binary must find some, or it would prove nothing.
+//!
+//! `cargo xtask test` builds the binaries and names their folder in GRAPHALG_BIN_DIR; without it the test says that it did not run.
+
+use std::path::Path;
+use std::process::Command;
+
+const WORDS: [&str; 3] = [harness::profiling::MARK, "profiling::Recorder", "profiling::Profiling"];
+
+fn found(binary: &Path) -> Vec<(String, usize)> {
+    let stripped = tempfile::NamedTempFile::new().expect("a temporary file");
+    let tool = |name: &str, arguments: &[&std::ffi::OsStr]| {
+        let output = Command::new(name).args(arguments).output().unwrap_or_else(|e| panic!("{name}, of binutils: {e}"));
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // Debug information names things that no code uses.
+    tool("objcopy", &["--strip-debug".as_ref(), binary.as_os_str(), stripped.path().as_os_str()]);
+    let strings = tool("strings", &["-a".as_ref(), stripped.path().as_os_str()]);
+    let symbols = tool("nm", &["-C".as_ref(), stripped.path().as_os_str()]);
+    WORDS
+        .iter()
+        .map(|word| ((*word).to_owned(), strings.matches(word).count() + symbols.matches(word).count()))
+        .collect()
+}
+
+#[test]
+fn the_performance_binary_holds_no_tracing_code_and_the_profiling_binary_does() {
+    let Some(folder) = std::env::var_os("GRAPHALG_BIN_DIR") else {
+        println!("not run: probe split: needs release binaries in GRAPHALG_BIN_DIR (cargo xtask test sets it)");
+        return;
+    };
+    let folder = Path::new(&folder);
+    for clean in ["harness", "harness_performance"] {
+        let found = found(&folder.join(clean));
+        assert!(found.iter().all(|(_, count)| *count == 0), "{clean} holds tracing code: {found:?}");
+    }
+    let found = found(&folder.join("harness_profiling"));
+    assert!(found.iter().any(|(_, count)| *count > 0), "the look finds nothing even where tracing code is");
+}
