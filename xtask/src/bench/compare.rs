@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -49,9 +49,9 @@ pub(crate) struct Comparison {
     /// Folder of the real graphs' compressed text
     #[arg(long, default_value = "../shared/data/graphs")]
     data: PathBuf,
-    /// How often a sample that other processes disturbed is taken again
-    #[arg(long, default_value_t = 3)]
-    patience: usize,
+    /// Seconds to spend, in all, on waiting for a quiet machine and on taking disturbed samples again
+    #[arg(long, default_value_t = 600)]
+    patience: u64,
 }
 
 /// Runs the comparison; true when every answer of ours was verified and everything could be measured.
@@ -73,15 +73,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Comparison) -> Result<bool> {
     let mut engines = engines(workspace, options, ours)?;
     let mut results = Results::new(machine::describe(), machine::barrier_ns(most)?);
     println!("{}", results.heading());
+    let mut patience = Patience { left: Duration::from_secs(options.patience) };
     let algorithms: BTreeSet<Algorithm> = options.algorithms.iter().copied().collect();
     for name in &options.graphs {
         let graph = store.graph(name)?;
         for &threads in &options.threads {
             for &algorithm in &algorithms {
-                compare(&mut engines, options, (&graph, algorithm, threads), &mut results)?;
+                compare(&mut engines, options, (&graph, algorithm, threads), &mut patience, &mut results)?;
+                results.write_csv(&folder.join("compare.csv"))?; // a long run that is cut short keeps what it has
             }
         }
-        results.write_csv(&folder.join("compare.csv"))?; // a long run that is cut short keeps what it has
     }
     results.barrier_after_ns = Some(machine::barrier_ns(most)?);
     println!("\n{}\n{}", results.heading(), table::ratios(&results));
@@ -138,7 +139,13 @@ fn built_folder(variable: &str) -> Option<PathBuf> {
 type Case<'a> = (&'a Graph, Algorithm, usize);
 
 /// All rounds of one graph, algorithm and thread count.
-fn compare(engines: &mut [Box<dyn Engine>], options: &Comparison, case: Case<'_>, results: &mut Results) -> Result<()> {
+fn compare(
+    engines: &mut [Box<dyn Engine>],
+    options: &Comparison,
+    case: Case<'_>,
+    patience: &mut Patience,
+    results: &mut Results,
+) -> Result<()> {
     let (graph, algorithm, threads) = case;
     let mut able: Vec<&mut Box<dyn Engine>> = engines.iter_mut().filter(|e| e.offers(algorithm, threads)).collect();
     if able.is_empty() {
@@ -159,7 +166,7 @@ fn compare(engines: &mut [Box<dyn Engine>], options: &Comparison, case: Case<'_>
             if round == 0 && Some(&threads) == options.threads.first() {
                 engine.verify(&job).with_context(|| engine.name().to_owned())?;
             }
-            let (ms, setup_ms, foreign) = settled(engine.as_mut(), &job, options.patience)
+            let (ms, setup_ms, foreign) = settled(engine.as_mut(), &job, patience)
                 .with_context(|| format!("{}, {} on {}", engine.name(), algorithm.name(), graph.name))?;
             results.push(Measurement {
                 engine: engine.name().to_owned(),
@@ -178,14 +185,38 @@ fn compare(engines: &mut [Box<dyn Engine>], options: &Comparison, case: Case<'_>
     Ok(())
 }
 
-/// Measures until other processes left the machine alone, or patience is at its end; the quietest try counts.
-fn settled(engine: &mut dyn Engine, job: &Job<'_>, patience: usize) -> Result<(f64, Option<f64>, f64)> {
-    let mut best: Option<(f64, Option<f64>, f64)> = None;
-    for attempt in 0..=patience {
-        if attempt > 0 {
-            std::thread::sleep(Duration::from_secs(attempt as u64));
+/// What is left of the time to spend on a quiet machine.
+struct Patience {
+    left: Duration,
+}
+
+impl Patience {
+    fn spend(&mut self, since: Instant) {
+        self.left = self.left.saturating_sub(since.elapsed());
+    }
+
+    /// Waits until others leave the machine alone for a moment.
+    fn wait_for_quiet(&mut self) {
+        const MOMENT: Duration = Duration::from_millis(200); // 40 ticks of two cores: one foreign tick is below the limit
+        while !self.left.is_zero() {
+            let start = Instant::now();
+            let watch = Watch::start(None);
+            std::thread::sleep(MOMENT);
+            if watch.foreign(None) <= FOREIGN_MAX {
+                return;
+            }
+            self.spend(start);
         }
+    }
+}
+
+/// Measures until other processes left the machine alone, or patience is at its end; the quietest try counts.
+fn settled(engine: &mut dyn Engine, job: &Job<'_>, patience: &mut Patience) -> Result<(f64, Option<f64>, f64)> {
+    let mut best: Option<(f64, Option<f64>, f64)> = None;
+    loop {
         engine.prepare(job)?;
+        patience.wait_for_quiet();
+        let start = Instant::now();
         let watch = Watch::start(engine.process());
         let samples = engine.measure(job)?;
         let foreign = watch.foreign(engine.process());
@@ -193,9 +224,9 @@ fn settled(engine: &mut dyn Engine, job: &Job<'_>, patience: usize) -> Result<(f
             let ms = median(samples.iter().map(|sample| sample.ms)).context("no repeat was reported")?;
             best = Some((ms, median(samples.iter().filter_map(|sample| sample.setup_ms)), foreign));
         }
-        if foreign <= FOREIGN_MAX {
-            break;
+        if foreign <= FOREIGN_MAX || patience.left.is_zero() {
+            return best.context("nothing was measured");
         }
+        patience.spend(start);
     }
-    best.context("nothing was measured")
 }
