@@ -9,7 +9,8 @@ use crate::exchange::Exchange;
 use crate::guard::Guard;
 use crate::probe::{Activity, Probe, Stage};
 use crate::step::Step;
-use crate::timing::{Clock, Timing};
+use crate::timing::Clock;
+use std::time::Instant;
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,7 +23,8 @@ pub struct End {
     pub last: Tally,
 }
 
-/// Runs supersteps until the algorithm is done or its limit is reached, then lets it finish the answer.
+/// Runs supersteps until the algorithm is done or its limit is reached, then lets it finish the answer. `start` is this rank's
+/// tally of `init`.
 ///
 /// # Errors
 /// What an operator, the transport or the guard reports.
@@ -31,18 +33,17 @@ pub fn drive<P: Probe, G: Guard>(
     step: &mut Step<'_>,
     exchange: &mut Exchange<'_>,
     guard: &mut G,
-    probe: &mut P,
-    timing: Timing,
-    start: Tally,
-) -> Result<(End, Timing)> {
-    let mut clock = Clock::new(timing, probe);
+    clock: &mut Clock<P>,
+    start: &Tally,
+) -> Result<End> {
+    let began = Instant::now();
     let limit = algorithm.supersteps_max(step.part.graph_vertices());
-    step.total = clock.stage(Stage::Agree, 0, || exchange.agree(&start))?;
+    step.total = clock.stage(Stage::Agree, 0, || exchange.agree(start))?;
     let mut converged = false;
     while !converged && step.index < limit {
         guard.observe(step)?;
-        let (iteration, active) = (step.index, step.active());
-        clock.probe.activity(iteration, Activity { owned: step.part.owned() as u64, active });
+        let iteration = step.index;
+        clock.activity(iteration, Activity { owned: step.part.owned() as u64, active: step.active() });
         let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
         let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
         tally.merge(&woken);
@@ -54,8 +55,7 @@ pub fn drive<P: Probe, G: Guard>(
             converged = false;
         }
     }
-    let iteration = step.index.saturating_sub(1);
-    clock.stage(Stage::GraphUpdate, iteration, || algorithm.finish(step))?;
-    let end = End { iterations: step.index, converged, last: step.total };
-    Ok((end, clock.finish()))
+    clock.stage(Stage::GraphUpdate, step.index.saturating_sub(1), || algorithm.finish(step))?;
+    clock.main_loop(began.elapsed());
+    Ok(End { iterations: step.index, converged, last: step.total })
 }

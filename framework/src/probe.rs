@@ -3,15 +3,28 @@
 
 use std::time::Duration;
 
-/// A stage of a superstep.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// A stage of a rank's run. Stages of one rank do not overlap.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// The algorithm's operators.
+    /// Threads, partition, fields and `init`, before the loop.
+    Setup,
+    /// The first ghost exchange, before the loop.
+    InitialExchange,
+    /// The algorithm's operators, in the loop.
     GraphUpdate,
-    /// Ghost exchange.
+    /// Ghost exchange, in the loop.
     Exchange,
-    /// Agreement on the tally.
+    /// Agreement on the tally, in the loop.
     Agree,
+    /// The answer from the device, or from all ranks, after the loop.
+    FinalResult,
+}
+
+impl Stage {
+    /// Whether it belongs to the superstep loop.
+    pub fn is_in_loop(self) -> bool {
+        matches!(self, Stage::GraphUpdate | Stage::Exchange | Stage::Agree)
+    }
 }
 
 /// What one superstep worked on, for one rank.
@@ -25,7 +38,8 @@ pub struct Activity {
 
 /// Receives what happens in a run of one rank.
 pub trait Probe: Send {
-    /// A stage of superstep `iteration` ended; times count from the start of the main loop.
+    /// A stage ended, in the loop one of superstep `iteration` (0 outside). Times count from the start of the trial, the same
+    /// moment on all ranks of a process; their difference is just what the run-level accumulator grew by.
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration);
     /// Superstep `iteration` begins with this much to do.
     fn activity(&mut self, iteration: u32, activity: Activity);

@@ -14,9 +14,9 @@ use crate::graph::Graph;
 use crate::guard::Unguarded;
 use crate::id::Rank;
 use crate::partition::Part;
-use crate::probe::Probe;
+use crate::probe::{Probe, Stage};
 use crate::step::Step;
-use crate::timing::Timing;
+use crate::timing::{Clock, Timing};
 use crate::transport::{Transport, local};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -160,34 +160,31 @@ fn one_rank<P: Probe>(
     graph: &Graph,
     place: Place,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
-    mut probe: P,
+    probe: P,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
-    let mut timing = Timing { is_multi: place.ranks > 1, ..Timing::default() };
-    let setup = Instant::now();
-    let pool = Pool::new(place.threads, place.waiting());
-    let mut algorithm = make()?;
-    algorithm.prepare(graph)?;
-    let part = Part::cut(graph, transport, &pool)?;
-    let mut step = Step::new(&part, &pool, algorithm.fields(), algorithm.layout())?;
-    let start = algorithm.init(&mut step)?;
-    timing.setup = setup.elapsed();
-
-    let initial = Instant::now();
+    let mut clock = Clock::new(started, place.ranks > 1, probe);
+    let pool = clock.stage(Stage::Setup, 0, || Pool::new(place.threads, place.waiting()));
+    let (mut algorithm, part) = clock.stage(Stage::Setup, 0, || -> Result<_> {
+        let mut algorithm = make()?;
+        algorithm.prepare(graph)?;
+        Ok((algorithm, Part::cut(graph, transport, &pool)?))
+    })?;
+    let (mut step, start) = clock.stage(Stage::Setup, 0, || -> Result<_> {
+        let mut step = Step::new(&part, &pool, algorithm.fields(), algorithm.layout())?;
+        let start = algorithm.init(&mut step)?;
+        Ok((step, start))
+    })?;
     let mut exchange = Exchange::new(transport);
-    exchange.run_initial(&mut step)?;
-    timing.initial_exchange = initial.elapsed();
+    clock.stage(Stage::InitialExchange, 0, || exchange.run_initial(&mut step))?;
     (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
 
-    let (end, mut timing) =
-        drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut probe, timing, start)?;
+    let end = drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut clock, &start)?;
 
-    let last = Instant::now();
     let spec = algorithm.answer();
-    let answer = gather(&step, &spec, exchange.transport())?.map(|raw| (spec, raw));
-    timing.final_result = last.elapsed();
-    timing.whole = started.elapsed();
+    let answer = clock.stage(Stage::FinalResult, 0, || gather(&step, &spec, exchange.transport()))?;
+    let answer = answer.map(|raw| (spec, raw));
     let costs = Costs {
         owned: part.owned() as u64,
         ghosts: part.ghosts() as u64,
@@ -197,6 +194,7 @@ fn one_rank<P: Probe>(
         exchange_bytes: exchange.bytes_sent,
         exchange_messages: exchange.messages_sent,
     };
+    let (timing, probe) = clock.finish();
     Ok(Outcome { end, answer, report: RankReport { timing, probe, costs } })
 }
 

@@ -1,6 +1,6 @@
 //! The accumulators behind the 24 timing fields of schema v9, for one rank and one trial.
 
-use crate::probe::{Probe, Stage};
+use crate::probe::{Activity, Probe, Stage};
 use std::time::{Duration, Instant};
 
 /// The names of the 24 fields, in order.
@@ -97,35 +97,50 @@ impl Timing {
     }
 }
 
-/// Measures the stages of one rank's main loop and tells the probe the same spans.
-pub(crate) struct Clock<'p, P: Probe> {
-    pub(crate) timing: Timing,
-    pub(crate) probe: &'p mut P,
-    start: Instant,
+/// Measures the stages of one rank and tells the probe the same spans.
+pub struct Clock<P: Probe> {
+    started: Instant,
+    timing: Timing,
+    probe: P,
 }
 
-impl<'p, P: Probe> Clock<'p, P> {
-    pub(crate) fn new(timing: Timing, probe: &'p mut P) -> Self {
-        Clock { timing, probe, start: Instant::now() }
+impl<P: Probe> Clock<P> {
+    /// For a trial that started then.
+    pub fn new(started: Instant, is_multi: bool, probe: P) -> Clock<P> {
+        Clock { started, timing: Timing { is_multi, ..Timing::default() }, probe }
     }
 
     /// Runs one stage.
-    pub(crate) fn stage<R>(&mut self, stage: Stage, iteration: u32, run: impl FnOnce() -> R) -> R {
-        let begin = self.start.elapsed();
+    pub fn stage<R>(&mut self, stage: Stage, iteration: u32, run: impl FnOnce() -> R) -> R {
+        let begin = self.started.elapsed();
         let result = run();
-        let end = self.start.elapsed();
+        let end = self.started.elapsed();
         *match stage {
+            Stage::Setup => &mut self.timing.setup,
+            Stage::InitialExchange => &mut self.timing.initial_exchange,
             Stage::GraphUpdate => &mut self.timing.graph_update,
             Stage::Exchange => &mut self.timing.exchange,
             Stage::Agree => &mut self.timing.agree,
+            Stage::FinalResult => &mut self.timing.final_result,
         } += end - begin;
         self.probe.span(stage, iteration, begin, end);
         result
     }
 
-    /// Ends the loop.
-    pub(crate) fn finish(mut self) -> Timing {
-        self.timing.main_loop = self.start.elapsed();
-        self.timing
+    /// Tells the probe what superstep `iteration` will work on.
+    #[inline(always)]
+    pub fn activity(&mut self, iteration: u32, activity: Activity) {
+        self.probe.activity(iteration, activity);
+    }
+
+    /// The main loop took this long.
+    pub(crate) fn main_loop(&mut self, took: Duration) {
+        self.timing.main_loop += took;
+    }
+
+    /// Ends the trial on this rank.
+    pub fn finish(mut self) -> (Timing, P) {
+        self.timing.whole = self.started.elapsed();
+        (self.timing, self.probe)
     }
 }

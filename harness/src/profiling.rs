@@ -41,7 +41,13 @@ impl Recorder {
 
 impl Probe for Recorder {
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
-        self.round(iteration).stages[stage as usize] += end - begin;
+        let place = match stage {
+            Stage::GraphUpdate => 0,
+            Stage::Exchange => 1,
+            Stage::Agree => 2,
+            Stage::Setup | Stage::InitialExchange | Stage::FinalResult => return,
+        };
+        self.round(iteration).stages[place] += end - begin;
     }
 
     fn activity(&mut self, iteration: u32, activity: Activity) {
