@@ -2,13 +2,13 @@
 //!
 //! [`rows`]: super::rows
 
-use super::arcs::{Arcs, Piece};
+use super::arcs::Arcs;
 use super::bucket::Counts;
-use super::numbering::Numbering;
 use super::rows::{Deal, Feed, PIECE, TakePair, rows, transposed};
 use super::{Facts, Graph, Ids, Incoming, View};
 use crate::error::{Error, Result};
 use crate::id::GlobalId;
+use rayon::prelude::*;
 
 /// What one listed pair stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,21 +21,12 @@ pub(super) enum Kind {
     BothWays,
 }
 
-/// A piece and the rule that numbers its IDs.
-pub(super) struct Numbered<'a> {
-    pub(super) piece: Piece,
-    pub(super) numbering: &'a Numbering,
-}
+/// Pairs of vertex numbers.
+pub(super) struct Numbered(pub(super) Vec<(u32, u32)>);
 
-impl Feed for Numbered<'_> {
+impl Feed for Numbered {
     fn each(&self, mut taker: impl TakePair) {
-        match (&self.piece, self.numbering) {
-            (Piece::Narrow(pairs, _), Numbering::Same) => pairs.iter().for_each(|&(u, v)| taker.pair(u, v)),
-            (Piece::Narrow(pairs, _), rule) => {
-                pairs.iter().for_each(|&(u, v)| taker.pair(rule.number(u.into()), rule.number(v.into())));
-            }
-            (Piece::Wide(pairs), rule) => pairs.iter().for_each(|&(u, v)| taker.pair(rule.number(u), rule.number(v))),
-        }
+        self.0.iter().for_each(|&(u, v)| taker.pair(u, v));
     }
 }
 
@@ -86,11 +77,11 @@ impl Graph {
         let listed = arcs.len();
         let (ids, numbering, pieces) = arcs.numbered()?;
         check_memory(ids.len())?;
-        let feeds = pieces.into_iter().map(|piece| Numbered { piece, numbering: &numbering }).collect();
+        let feeds = pieces.into_par_iter().map(|piece| Numbered(numbering.renumber(piece))).collect();
         let as_given = matches!(view, View::AsGiven { .. });
         let deal = if kind == Kind::Directed && as_given { Deal::Out } else { Deal::Both };
-        let (outgoing, counts) = rows(ids.len(), feeds, deal, view == View::Simple);
         drop(numbering);
+        let (outgoing, counts) = rows(ids.len(), feeds, deal, view == View::Simple);
         let facts = facts(kind, listed, counts, &ids)?;
         let incoming = match (deal, view) {
             (Deal::Out, View::AsGiven { incoming: true }) => Incoming::Rows(transposed(&outgoing)),

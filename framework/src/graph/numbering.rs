@@ -23,30 +23,42 @@ pub(super) enum Numbering {
     Same,
     /// One range of IDs.
     Range { first: i64 },
-    /// The rank of the ID's bit among those marked.
-    Ranked { first: i64, words: Vec<u64>, ranks: Vec<u32> },
+    /// The rank of the ID's bit among those marked: per 64 IDs their bits, and how many bits are set before them.
+    Ranked { first: i64, words: Vec<(u64, u32)> },
     /// The place of the ID in an ascending list.
     Listed { ids: Array<i64>, starts: Vec<u32>, shift: u32 },
 }
 
 impl Numbering {
-    /// The vertex number of an ID that occurs in the pieces the rule was made from.
-    #[inline(always)]
-    pub(super) fn number(&self, id: i64) -> u32 {
+    /// The pairs of a piece from which the rule was made, by vertex number.
+    pub(super) fn renumber(&self, piece: Piece) -> Vec<(u32, u32)> {
         match self {
-            Numbering::Same => id as u32,
-            Numbering::Range { first } => id.wrapping_sub(*first) as u32,
-            Numbering::Ranked { first, words, ranks } => {
+            Numbering::Same => match piece {
+                Piece::Narrow(pairs, _) => pairs,
+                Piece::Wide(pairs) => pairs.into_iter().map(|(u, v)| (u as u32, v as u32)).collect(),
+            },
+            Numbering::Range { first } => map(piece, |id| id.wrapping_sub(*first) as u32),
+            Numbering::Ranked { first, words } => map(piece, |id| {
                 let place = id.wrapping_sub(*first) as u64;
-                let (word, bit) = ((place / 64) as usize, place % 64);
-                ranks[word] + (words[word] & ((1 << bit) - 1)).count_ones()
-            }
-            Numbering::Listed { ids, starts, shift } => {
+                let (word, rank) = words[(place / 64) as usize];
+                rank + (word & ((1 << (place % 64)) - 1)).count_ones()
+            }),
+            Numbering::Listed { ids, starts, shift } => map(piece, |id| {
                 let slot = (id.wrapping_sub(ids[0]) as u64 >> shift) as usize;
                 let (start, end) = (starts[slot] as usize, starts[slot + 1] as usize);
                 (start + ids[start..end].partition_point(|&other| other < id)) as u32
-            }
+            }),
         }
+    }
+}
+
+fn map(piece: Piece, number: impl Fn(i64) -> u32) -> Vec<(u32, u32)> {
+    match piece {
+        Piece::Narrow(mut pairs, _) => {
+            pairs.iter_mut().for_each(|pair| *pair = (number(pair.0.into()), number(pair.1.into())));
+            pairs
+        }
+        Piece::Wide(pairs) => pairs.iter().map(|&(u, v)| (number(u), number(v))).collect(),
     }
 }
 
@@ -117,20 +129,19 @@ fn by_bitmap(pieces: &[Piece], first: i64, span: u64) -> Result<(Ids, Numbering)
         let ids = Ids::Range { first, len: vertices };
         return Ok((ids, if first == 0 { Numbering::Same } else { Numbering::Range { first } }));
     }
-    let words: Vec<u64> = words.iter().map(|word| word.load(Relaxed)).collect();
     let mut ids = Buf::<i64>::zeroed(vertices);
-    let mut ranks = Vec::with_capacity(words.len());
+    let mut ranked = Vec::with_capacity(words.len());
     let mut rank = 0u32;
-    for (place, &word) in words.iter().enumerate() {
-        ranks.push(rank);
-        let mut rest = word;
+    for (place, word) in words.iter().enumerate() {
+        let mut rest = word.load(Relaxed);
+        ranked.push((rest, rank));
         while rest != 0 {
             ids[rank as usize] = first.wrapping_add(place as i64 * 64 + i64::from(rest.trailing_zeros()));
             rank += 1;
             rest &= rest - 1;
         }
     }
-    Ok((Ids::Listed(Array::from(ids)), Numbering::Ranked { first, words, ranks }))
+    Ok((Ids::Listed(Array::from(ids)), Numbering::Ranked { first, words: ranked }))
 }
 
 fn by_list(pieces: &[Piece]) -> Result<(Ids, Numbering)> {

@@ -228,7 +228,7 @@ impl Take for Ranges<'_> {
 
 impl Sort<'_> {
     fn rows(&self, spill: &mut Spill, deal: Deal, simple: bool) -> Result<(Csr, Counts)> {
-        let dealing = |piece: Piece| Dealing { feed: Numbered { piece, numbering: self.numbering }, deal };
+        let dealing = |piece: Piece| Dealing { feed: Numbered(self.numbering.renumber(piece)), deal };
         let mut degrees = vec![0u64; self.vertices];
         spill.each(self.disk, |piece| {
             dealing(piece).each(&mut Degrees(&mut degrees));
