@@ -253,9 +253,8 @@ mod tests {
 
     fn tallies() -> impl Strategy<Value = Tally> {
         let sum = || prop::collection::vec(-0.01f64..0.01, 0..9).prop_map(|terms| terms.into_iter().collect::<Sum>());
-        (0u64..1 << 60, 0u64..1 << 60, sum(), sum(), any::<u64>()).prop_map(|(active, arcs, residual, carry, least)| {
-            Tally { active, arcs, residual, carry, least }
-        })
+        (0u64..1 << 60, 0u64..1 << 60, sum(), sum(), any::<u64>())
+            .prop_map(|(active, arcs, residual, carry, least)| Tally { active, arcs, residual, carry, least })
     }
 
     fn merged(mut left: Tally, right: Tally) -> Tally {

@@ -67,9 +67,7 @@ impl Answer {
                     .collect(),
             ),
             Meaning::Real => Values::Real(
-                raw.chunks_exact(8)
-                    .map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes")))
-                    .collect(),
+                raw.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect(),
             ),
         };
         Answer { column: spec.column, values }

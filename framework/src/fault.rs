@@ -37,7 +37,11 @@ impl Verdict {
         vertex: Option<i64>,
         evidence: impl FnOnce() -> String,
     ) -> Verdict {
-        if holds { Verdict::Sound } else { Verdict::Corrupt(Finding { rule: rule.into(), vertex, evidence: evidence() }) }
+        if holds {
+            Verdict::Sound
+        } else {
+            Verdict::Corrupt(Finding { rule: rule.into(), vertex, evidence: evidence() })
+        }
     }
 
     /// Whether every rule holds.

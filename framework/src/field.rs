@@ -205,7 +205,10 @@ impl Fields {
             }
         }
         if specs.len() > BOUND_MAX {
-            return Err(Error::usage(format!("{} fields are declared; an algorithm has at most {BOUND_MAX}", specs.len())));
+            return Err(Error::usage(format!(
+                "{} fields are declared; an algorithm has at most {BOUND_MAX}",
+                specs.len()
+            )));
         }
         let columns = specs
             .iter()
@@ -496,11 +499,8 @@ mod tests {
     }
 
     fn offers() -> impl Strategy<Value = (Kind, Merge, u64, Vec<u64>)> {
-        let pairs = prop_oneof![
-            Just((Kind::U32, Merge::Min)),
-            Just((Kind::U32, Merge::Add)),
-            Just((Kind::F64, Merge::Min)),
-        ];
+        let pairs =
+            prop_oneof![Just((Kind::U32, Merge::Min)), Just((Kind::U32, Merge::Add)), Just((Kind::F64, Merge::Min)),];
         pairs.prop_flat_map(|(kind, merge)| {
             (Just(kind), Just(merge), bits(kind), prop::collection::vec(bits(kind), 0..8))
         })

@@ -142,9 +142,8 @@ fn guarded<P: Probe>(
     started: Instant,
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
-    let outcome =
-        catch_unwind(AssertUnwindSafe(|| one_rank(graph, place, make, probe(rank), &mut transport, started)))
-            .unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
+    let outcome = catch_unwind(AssertUnwindSafe(|| one_rank(graph, place, make, probe(rank), &mut transport, started)))
+        .unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
     }

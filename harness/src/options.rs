@@ -25,8 +25,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "dataset", help_heading = "Graph")]
     pub(crate) dataset_dir: Option<PathBuf>,
     /// Format of the graph
-    #[arg(long, value_enum, default_value_t, hide_possible_values = true, help_heading = "Graph",
-          help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Graph",
+        help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr"
+    )]
     pub(crate) format: Format,
     /// Take each listed pair as an edge, both ways
     #[arg(long, conflicts_with = "directed", help_heading = "Graph")]

@@ -6,7 +6,11 @@ use program::{check, file, harness};
 
 #[test]
 fn an_unknown_algorithm_gets_the_nearest_spelling() {
-    check(&["--algorithm", "kcor", "-k", "5"], 2, "no algorithm is called `kcor`; did you mean `kcore`? (known: bfs, cc,");
+    check(
+        &["--algorithm", "kcor", "-k", "5"],
+        2,
+        "no algorithm is called `kcor`; did you mean `kcore`? (known: bfs, cc,",
+    );
     check(&["--algorithm", "zzzzzzzzz"], 2, "no algorithm is called `zzzzzzzzz` (known: bfs, cc, kcore, pagerank)");
     check(&["--graph", "x.txt"], 2, "which algorithm? give --algorithm NAME (known: bfs, cc, kcore, pagerank)");
 }
@@ -20,17 +24,29 @@ fn k_is_at_least_one_and_one_of_the_two_ways_is_chosen() {
 
 #[test]
 fn an_absent_source_names_what_could_be_meant() {
-    check(&["--algorithm", "bfs", "-s", "0"], 2, "source 0 is not in the graph `cit-HepPh`: the smallest ID is 1001 (index:0)");
+    check(
+        &["--algorithm", "bfs", "-s", "0"],
+        2,
+        "source 0 is not in the graph `cit-HepPh`: the smallest ID is 1001 (index:0)",
+    );
     check(&["--algorithm", "bfs", "-s", "0"], 2, "max-degree");
     check(&["--algorithm", "bfs", "-s", "index:34546"], 2, "the largest index is 34545");
     check(&["--algorithm", "bfs", "-s", "first"], 2, "a source is an original ID");
-    check(&["--algorithm", "bfs", "-s", "index:0"], 0, "source 1001 reaches 20,507 of 34,546 vertices, the farthest at level 31");
+    check(
+        &["--algorithm", "bfs", "-s", "index:0"],
+        0,
+        "source 1001 reaches 20,507 of 34,546 vertices, the farthest at level 31",
+    );
 }
 
 #[test]
 fn an_option_without_effect_is_refused_by_name() {
     check(&["--algorithm", "cc", "-s", "5"], 2, "-s/--source is an option of bfs; it has no effect on cc");
-    check(&["--algorithm", "bfs", "--damping", "0.5"], 2, "--damping is an option of pagerank; it has no effect on bfs");
+    check(
+        &["--algorithm", "bfs", "--damping", "0.5"],
+        2,
+        "--damping is an option of pagerank; it has no effect on bfs",
+    );
     check(&["--algorithm", "cc", "--directed"], 2, "--directed has no effect on cc");
     check(&["--algorithm", "kcore", "-k", "2", "--directed"], 2, "--directed has no effect on kcore");
     check(&["--algorithm", "cc", "-n", "--output", "x.csv"], 2, "cannot be used with");
@@ -117,7 +133,11 @@ fn files_that_cannot_be_read_or_written_say_why() {
     check(&["--algorithm", "cc", "--graph", &format!("{name}/absent.txt")], 2, "absent.txt: cannot read it");
     check(&["--algorithm", "cc", "--output", &format!("{name}/no/such.csv")], 3, "such.csv: cannot write it");
     check(&["--algorithm", "cc", "--output", &format!("{name}/answer.txt")], 2, "end it in .csv or .bin");
-    check(&["--algorithm", "cc", "--dataset", "cit-HepPhh"], 2, "no data set is called `cit-HepPhh` (known: cit-HepPh)");
+    check(
+        &["--algorithm", "cc", "--dataset", "cit-HepPhh"],
+        2,
+        "no data set is called `cit-HepPhh` (known: cit-HepPh)",
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -146,7 +166,11 @@ fn what_looks_odd_but_is_sound_runs() {
     run("empty.txt", b"# only a comment\n", &["--algorithm", "kcore", "-k", "2"], "the 2-core has 0 of 0 vertices");
     run("empty.txt", b"", &["--algorithm", "kcore", "--all-cores"], "0 of 0 vertices");
     run("few.txt", b"1 2\n2 3\n", &["--algorithm", "bfs", "--ranks", "7", "--verify"], "7 ranks");
-    check(&["--algorithm", "bfs", "-s", "5", "--graph", file("empty.txt", b"").to_str().expect("utf-8")], 2, "no vertices");
+    check(
+        &["--algorithm", "bfs", "-s", "5", "--graph", file("empty.txt", b"").to_str().expect("utf-8")],
+        2,
+        "no vertices",
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn every_rank_record_obeys_the_equations_of_schema_v9() {
             let results = records.iter().filter(|(tag, _)| tag == "BENCHMARK_RESULT");
             let iterations = results.map(|(_, r)| r["iterations"].as_f64().expect("a number")).fold(0.0, f64::max);
             let timings: Vec<_> = records.iter().filter(|(tag, _)| tag == wanted).collect();
-            assert_eq!(timings.len(), 2 * ranks.parse::<usize>().expect("a number") , "{algorithm:?} on {ranks}");
+            assert_eq!(timings.len(), 2 * ranks.parse::<usize>().expect("a number"), "{algorithm:?} on {ranks}");
             for (_, timing) in timings {
                 obeys(timing, ranks == "1", iterations);
             }

@@ -75,7 +75,11 @@ impl Faulty {
                 Fault::PanicsInAnOperator => drop(step.for_each(&Struck)),
                 Fault::Errs => return Err(Error::Environment(format!("no luck in {call:?}"))),
                 Fault::UnknownField => {
-                    step.set(Field::<u32>::new("absent", Share::Private, 0), step.part.owned_vertices().next().expect("a vertex"), 1);
+                    step.set(
+                        Field::<u32>::new("absent", Share::Private, 0),
+                        step.part.owned_vertices().next().expect("a vertex"),
+                        1,
+                    );
                 }
                 Fault::Never | Fault::TwoFields => {}
             }
@@ -170,7 +174,8 @@ fn a_panic_is_an_error_that_names_rank_and_message() {
 #[test]
 fn a_panic_inside_a_parallel_operator_is_one_too() {
     on_each_rank(|ranks, threads, rank| {
-        let error = run(faulty(Fault::PanicsInAnOperator, Call::Superstep(2), rank), ranks, threads).expect_err("it panics");
+        let error =
+            run(faulty(Fault::PanicsInAnOperator, Call::Superstep(2), rank), ranks, threads).expect_err("it panics");
         let text = format!("the algorithm panicked on rank {rank}: struck in an operator, value 9");
         assert_eq!(error.to_string(), text, "{ranks}x{threads}");
     });
@@ -249,9 +254,14 @@ fn an_unknown_name_gets_the_nearest_known_one() {
     assert!(!graphalg_tests::cases().is_empty());
     let registry = Registry::linked().expect("no two plugins have one name");
     let known = "(known: bfs, cc, kcore, pagerank)";
-    for (name, nearest) in
-        [("bsf", "bfs"), ("BFS", "bfs"), ("k-core", "kcore"), ("page_rank", "pagerank"), ("pagernak", "pagerank"), ("c", "cc")]
-    {
+    for (name, nearest) in [
+        ("bsf", "bfs"),
+        ("BFS", "bfs"),
+        ("k-core", "kcore"),
+        ("page_rank", "pagerank"),
+        ("pagernak", "pagerank"),
+        ("c", "cc"),
+    ] {
         let error = registry.find(name).err().expect("no such algorithm");
         assert_eq!(error.to_string(), format!("no algorithm is called `{name}`; did you mean `{nearest}`? {known}"));
         assert_eq!(error.class(), Class::Usage);

@@ -69,8 +69,7 @@ impl Part {
         let ranks = transport.ranks();
         let graph_arcs = graph.outgoing().arcs() as u64;
         if ranks == 1 {
-            let rows =
-                |csr: &Csr| Rows { offsets: csr.offsets().clone(), targets: as_vertices(csr.targets()) };
+            let rows = |csr: &Csr| Rows { offsets: csr.offsets().clone(), targets: as_vertices(csr.targets()) };
             let outgoing = rows(graph.outgoing());
             let incoming = graph.incoming().map(rows);
             let owned = graph.vertices();

@@ -189,6 +189,8 @@ fn a_peer_that_asks_for_a_vertex_of_others_is_an_error_that_names_it() {
     let graph = Graph::from_pairs("path", &[(0, 1), (1, 2), (2, 3)], false, View::Symmetric).expect("a small graph");
     for asks in [2, 3, 4, u32::MAX] {
         let error = Part::cut(&graph, &mut Liar { asks }, &Pool::new(1, Waiting::Park)).expect_err("not mine");
-        assert!(error.to_string().contains(&format!("rank 1 stopped before the run was over: it asked for vertex {asks},")));
+        assert!(
+            error.to_string().contains(&format!("rank 1 stopped before the run was over: it asked for vertex {asks},"))
+        );
     }
 }

@@ -26,12 +26,7 @@ impl Step<'_> {
             total.residual.merge(own.0.residual);
             total.carry.merge(own.0.carry);
         }
-        Tally {
-            active: self.part.owned() as u64,
-            residual: total.residual,
-            carry: total.carry,
-            ..Tally::default()
-        }
+        Tally { active: self.part.owned() as u64, residual: total.residual, carry: total.carry, ..Tally::default() }
     }
 
     fn pull_rows<O: GatherOp>(&mut self, op: &O, each: &mut [Line<Settled>]) {
@@ -41,7 +36,8 @@ impl Step<'_> {
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(each, chunks.len() - 1, |out, chunk| {
             for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
-                let ahead = &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
+                let ahead =
+                    &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
                 let row = incoming.of(v);
                 let mut sum = 0.0;
                 for (i, &u) in row.iter().enumerate() {

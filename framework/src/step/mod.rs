@@ -41,12 +41,7 @@ impl<'r> Step<'r> {
     ///
     /// # Errors
     /// When two fields have one name, or there are more than an operator can bind.
-    pub(crate) fn new(
-        part: &'r Part,
-        pool: &'r Pool,
-        specs: Vec<FieldSpec>,
-        layout: Layout,
-    ) -> Result<Step<'r>> {
+    pub(crate) fn new(part: &'r Part, pool: &'r Pool, specs: Vec<FieldSpec>, layout: Layout) -> Result<Step<'r>> {
         let fields = Fields::new(specs, part.locals())?;
         for (slot, spec) in fields.specs().iter().enumerate() {
             if spec.initial_bits() != 0 {

@@ -70,12 +70,7 @@ impl Step<'_> {
         });
         self.frontier.count = self.frontier.queues.iter().map(|queue| queue.0.len() as u64).sum();
         self.count_arcs();
-        Tally {
-            active: self.frontier.count,
-            arcs: self.frontier.arcs,
-            least: least.into_inner(),
-            ..Tally::default()
-        }
+        Tally { active: self.frontier.count, arcs: self.frontier.arcs, least: least.into_inner(), ..Tally::default() }
     }
 
     /// Of the vertices that peers' offers woke, those for which the rule says true join the frontier, the others do not.

@@ -192,15 +192,15 @@ fn text(info: &Info, is_verified: bool) -> String {
     };
     row("graph", format!("{}, {}", info.name, if info.directed { "directed" } else { "undirected" }));
     row("vertices", grouped(info.vertices));
-    row("arcs", format!("{} ({} listed, {} again)", grouped(info.arcs), grouped(info.listed), grouped(info.duplicate_arcs)));
+    row(
+        "arcs",
+        format!("{} ({} listed, {} again)", grouped(info.arcs), grouped(info.listed), grouped(info.duplicate_arcs)),
+    );
     row("self-loops", grouped(info.self_loops));
     if let (Some(first), Some(last)) = (info.id_min, info.id_max) {
         row("IDs", format!("{first} to {last}{}", if info.ids_contiguous { ", without gaps" } else { "" }));
     }
-    row(
-        "out-degree",
-        format!("{} to {}, mean {:.2}", info.degree_min, grouped(info.degree_max), info.degree_mean),
-    );
+    row("out-degree", format!("{} to {}, mean {:.2}", info.degree_min, grouped(info.degree_max), info.degree_mean));
     if let Some(isolated) = info.isolated {
         row("isolated", grouped(isolated));
     }

@@ -35,7 +35,8 @@ fn text(registry: &Registry, cpu: &str, cores: usize) -> String {
     }
     let _ = writeln!(text, "\nDevices (--device NAME)\n  cpu        {cpu}, {cores} cores");
     let _ = writeln!(text, "\nTransports (--transport NAME)\n  local      ranks are threads of one process");
-    let _ = writeln!(text, "\nData sets (--dataset NAME)\n  {EMBEDDED}  34,546 vertices, 421,578 arcs, inside the program");
+    let _ =
+        writeln!(text, "\nData sets (--dataset NAME)\n  {EMBEDDED}  34,546 vertices, 421,578 arcs, inside the program");
     text
 }
 

@@ -8,9 +8,7 @@ use crate::instrument::Instrument;
 use crate::options::{Method, RunArgs};
 use crate::people::say;
 use crate::progress::{LoadBar, RunBar, Watched, is_wanted};
-use crate::records::{
-    GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord,
-};
+use crate::records::{GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use framework::algorithm::{GraphAlgorithm, Registration};
@@ -109,13 +107,13 @@ fn place(options: &RunArgs) -> Result<(Place, Method)> {
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
     let uses_both = matches!(algorithm.view(), View::Symmetric | View::Simple);
     if options.directed && uses_both {
-        return Err(Error::usage(format!("--directed has no effect on {name}, which uses both directions; leave it out")));
+        return Err(Error::usage(format!(
+            "--directed has no effect on {name}, which uses both directions; leave it out"
+        )));
     }
     let input = match (&options.graph, &options.dataset) {
         (Some(path), _) => Input::Path(path.clone()),
-        (None, name) => {
-            dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?
-        }
+        (None, name) => dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?,
     };
     let direction = match (options.directed, options.undirected) {
         (true, _) => Direction::Directed,
@@ -201,9 +199,8 @@ impl<I: Instrument> Run<'_, I> {
         let probe = |rank| bar.watch(self.instrument.probe(rank), rank == Rank(0));
         let watched: Trial<Watched<I::Probe>> = trial(self.graph, self.place, make, &probe)?;
         let ranks = watched.ranks.into_iter();
-        let ranks = ranks
-            .map(|RankReport { timing, probe, costs }| RankReport { timing, probe: probe.inner, costs })
-            .collect();
+        let ranks =
+            ranks.map(|RankReport { timing, probe, costs }| RankReport { timing, probe: probe.inner, costs }).collect();
         Ok(Trial { end: watched.end, answer: watched.answer, ranks })
     }
 
@@ -254,13 +251,8 @@ impl<I: Instrument> Run<'_, I> {
         if timings.len() > 1 {
             for (rank, timing) in timings.into_iter().enumerate() {
                 let hostname = facts::hostname();
-                let record = RankTimingRecord {
-                    trial: number,
-                    rank: rank as u32,
-                    hostname,
-                    device: "cpu".into(),
-                    timing,
-                };
+                let record =
+                    RankTimingRecord { trial: number, rank: rank as u32, hostname, device: "cpu".into(), timing };
                 records.say("BENCHMARK_RANK_TIMING", &record)?;
             }
         }
@@ -300,11 +292,8 @@ impl<I: Instrument> Run<'_, I> {
     fn costs(&self, ranks: &[RankReport<I::Probe>]) {
         let sum = |of: fn(&framework::run::Costs) -> u64| ranks.iter().map(|rank| of(&rank.costs)).sum::<u64>();
         let rows = self.graph.bytes() as u64;
-        let mut line = format!(
-            "memory   graph {}, fields {}",
-            bytes(rows + sum(|c| c.part_bytes)),
-            bytes(sum(|c| c.field_bytes))
-        );
+        let mut line =
+            format!("memory   graph {}, fields {}", bytes(rows + sum(|c| c.part_bytes)), bytes(sum(|c| c.field_bytes)));
         if sum(|c| c.layout_bytes) > 0 {
             line += &format!(", tiles {}", bytes(sum(|c| c.layout_bytes)));
         }

@@ -35,9 +35,9 @@ impl FromStr for Source {
         if let Some(digits) = text.strip_prefix("random:") {
             return number(digits, "seed").map(Source::Random);
         }
-        text.parse().map(Source::Original).map_err(|_| {
-            "a source is an original ID (a number below 2^63), index:N, random:SEED or max-degree".into()
-        })
+        text.parse()
+            .map(Source::Original)
+            .map_err(|_| "a source is an original ID (a number below 2^63), index:N, random:SEED or max-degree".into())
     }
 }
 

@@ -210,7 +210,11 @@ impl GraphAlgorithm for KCore {
         let n = grouped(graph.vertices() as u64);
         match self.k {
             Some(k) => {
-                format!("the {k}-core has {} of {n} vertices and {} edges", number("core_vertices"), number("core_edges"))
+                format!(
+                    "the {k}-core has {} of {n} vertices and {} edges",
+                    number("core_vertices"),
+                    number("core_edges")
+                )
             }
             None => format!(
                 "the largest core number is {}; {} of {n} vertices have it",

@@ -287,7 +287,10 @@ mod tests {
                     pool.chunks(count, |_, chunk| {
                         hits[chunk].fetch_add(1, Ordering::Relaxed);
                     });
-                    assert!(hits.iter().all(|hit| hit.load(Ordering::Relaxed) == 1), "{threads} threads, {count} chunks");
+                    assert!(
+                        hits.iter().all(|hit| hit.load(Ordering::Relaxed) == 1),
+                        "{threads} threads, {count} chunks"
+                    );
                 }
             }
         }
