@@ -202,7 +202,7 @@ impl Registry {
     /// # Errors
     /// When two have one name.
     pub fn linked() -> Result<Registry> {
-        Registry::of(inventory::iter::<Registration>.into_iter())
+        Registry::of(inventory::iter::<Registration>)
     }
 
     /// A registry of the given algorithms.

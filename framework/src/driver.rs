@@ -10,7 +10,6 @@ use crate::guard::Guard;
 use crate::probe::{Activity, Probe, Stage};
 use crate::step::Step;
 use crate::timing::{Clock, Timing};
-use crate::transport::{Transport, agree};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,29 +29,27 @@ pub struct End {
 pub fn drive<P: Probe, G: Guard>(
     algorithm: &mut dyn GraphAlgorithm,
     step: &mut Step<'_>,
-    exchange: &mut Exchange,
-    transport: &mut dyn Transport,
+    exchange: &mut Exchange<'_>,
     guard: &mut G,
     probe: &mut P,
     timing: Timing,
     start: Tally,
 ) -> Result<(End, Timing)> {
     let mut clock = Clock::new(timing, probe);
-    let mut scratch = Vec::new();
     let limit = algorithm.supersteps_max(step.part.graph_vertices());
-    step.total = clock.stage(Stage::Agree, 0, || agree(transport, &start, &mut scratch))?;
+    step.total = clock.stage(Stage::Agree, 0, || exchange.agree(&start))?;
     let mut converged = false;
     while !converged && step.index < limit {
         guard.observe(step)?;
         let (iteration, active) = (step.index, step.active());
         clock.probe.activity(iteration, Activity { owned: step.part.owned() as u64, active });
         let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
-        let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step, transport))?;
+        let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
         tally.merge(&woken);
         step.index += 1;
-        step.total = clock.stage(Stage::Agree, iteration, || agree(transport, &tally, &mut scratch))?;
+        step.total = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally))?;
         converged = algorithm.is_done(&step.total);
-        if converged && let Some(suspect) = guard.settle(step, transport)? {
+        if converged && let Some(suspect) = guard.settle(step, exchange.transport())? {
             guard.restore_before(suspect, step)?;
             converged = false;
         }

@@ -16,22 +16,24 @@ const FULL: u8 = 1;
 const SPARSE: u8 = 2;
 const BITMAP: u8 = 3;
 
-/// Buffers that live as long as the run, and what was sent so far.
-#[derive(Debug, Default)]
-pub struct Exchange {
+/// One rank's traffic with its peers: its end of the transport, buffers that live as long as the run, and what was sent.
+pub struct Exchange<'t> {
+    transport: &'t mut dyn Transport,
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     places: Vec<Vec<u32>>,
-    /// Payload bytes this rank has sent.
+    /// Payload bytes this rank has sent in the superstep loop.
     pub bytes_sent: u64,
-    /// Messages with payload this rank has sent.
+    /// Messages with payload this rank has sent in the superstep loop.
     pub messages_sent: u64,
 }
 
-impl Exchange {
-    /// For one rank of `ranks`.
-    pub fn new(ranks: usize) -> Exchange {
+impl<'t> Exchange<'t> {
+    /// Over this rank's end of a transport.
+    pub fn new(transport: &'t mut dyn Transport) -> Exchange<'t> {
+        let ranks = transport.ranks();
         Exchange {
+            transport,
             outgoing: vec![Vec::new(); ranks],
             incoming: vec![Vec::new(); ranks],
             places: vec![Vec::new(); ranks],
@@ -40,24 +42,49 @@ impl Exchange {
         }
     }
 
+    /// The transport, for what is not exchange of ghosts.
+    pub fn transport(&mut self) -> &mut dyn Transport {
+        self.transport
+    }
+
+    /// The tally of all ranks, merged in rank order.
+    ///
+    /// # Errors
+    /// When a peer is lost or sends no tally.
+    pub fn agree(&mut self, mine: &Tally) -> Result<Tally> {
+        if self.outgoing.len() == 1 {
+            return Ok(*mine);
+        }
+        self.transport.all_gather(&mine.to_bytes(), &mut self.incoming)?;
+        let mut total = Tally::default();
+        for (rank, bytes) in self.incoming.iter().enumerate() {
+            let theirs = Tally::from_bytes(bytes).ok_or_else(|| Error::PeerLost {
+                rank: Rank(rank as u32),
+                reason: format!("it sent {} bytes where a tally belongs", bytes.len()),
+            })?;
+            total.merge(&theirs);
+        }
+        Ok(total)
+    }
+
     /// Exchanges every shared field of the step; `active` and `arcs` of the woken vertices.
     ///
     /// # Errors
     /// When a peer is lost, or its message does not fit the routes.
-    pub fn run(&mut self, step: &mut Step<'_>, transport: &mut dyn Transport) -> Result<Tally> {
-        if transport.ranks() == 1 {
+    pub fn run(&mut self, step: &mut Step<'_>) -> Result<Tally> {
+        if self.outgoing.len() == 1 {
             return Ok(Tally::default());
         }
         step.frontier.woken.clear();
         step.frontier.renewed.clear();
         let offering = slots(&step.fields, |share| share.offers().is_some());
         if !offering.is_empty() {
-            self.send_offers(step, &offering, transport)?;
+            self.send_offers(step, &offering)?;
             self.merge_offers(step, &offering)?;
         }
         let copying = slots(&step.fields, |share| share.copies());
         if !copying.is_empty() {
-            self.send_copies(step, &copying, transport)?;
+            self.send_copies(step, &copying)?;
             self.put_copies(step, &copying)?;
         }
         step.frontier.offers.clear();
@@ -71,25 +98,25 @@ impl Exchange {
     ///
     /// # Errors
     /// As [`Exchange::run`].
-    pub fn run_initial(&mut self, step: &mut Step<'_>, transport: &mut dyn Transport) -> Result<()> {
+    pub fn run_initial(&mut self, step: &mut Step<'_>) -> Result<()> {
         let copying = slots(&step.fields, |share| share.copies());
-        if transport.ranks() == 1 || copying.is_empty() {
+        if self.outgoing.len() == 1 || copying.is_empty() {
             return Ok(());
         }
         let news = std::mem::replace(&mut step.frontier.news, News::All);
-        self.send_copies(step, &copying, transport)?;
+        self.send_copies(step, &copying)?;
         self.put_copies(step, &copying)?;
         step.frontier.news = news;
         step.frontier.renewed.clear();
         if news == News::Frontier {
             // Ghosts of vertices that start in the frontier must know that they are in it.
-            self.send_copies(step, &copying, transport)?;
+            self.send_copies(step, &copying)?;
             self.put_copies(step, &copying)?;
         }
         Ok(())
     }
 
-    fn send_offers(&mut self, step: &mut Step<'_>, slots: &[usize], transport: &mut dyn Transport) -> Result<()> {
+    fn send_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let (routes, base) = (step.part.routes(), step.part.ghost_base());
         self.places.iter_mut().for_each(Vec::clear);
         if step.frontier.news == News::All {
@@ -121,7 +148,7 @@ impl Exchange {
                 }
             }
         }
-        self.deliver(transport)
+        self.deliver()
     }
 
     fn merge_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
@@ -146,7 +173,7 @@ impl Exchange {
         Ok(())
     }
 
-    fn send_copies(&mut self, step: &mut Step<'_>, slots: &[usize], transport: &mut dyn Transport) -> Result<()> {
+    fn send_copies(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let routes = step.part.routes();
         self.places.iter_mut().for_each(Vec::clear);
         let places = &mut self.places;
@@ -179,7 +206,7 @@ impl Exchange {
             let vertex = |place: u32| from[place as usize];
             pack(&mut self.outgoing[peer], &mut self.places[peer], from.len(), vertex, &step.fields, slots);
         }
-        self.deliver(transport)
+        self.deliver()
     }
 
     fn put_copies(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
@@ -202,12 +229,12 @@ impl Exchange {
         Ok(())
     }
 
-    fn deliver(&mut self, transport: &mut dyn Transport) -> Result<()> {
+    fn deliver(&mut self) -> Result<()> {
         for message in self.outgoing.iter().filter(|message| !message.is_empty()) {
             self.bytes_sent += message.len() as u64;
             self.messages_sent += 1;
         }
-        transport.exchange(&mut self.outgoing, &mut self.incoming)
+        self.transport.exchange(&mut self.outgoing, &mut self.incoming)
     }
 }
 
@@ -393,7 +420,7 @@ mod tests {
             let cut = 1 + cut % message.len();
             prop_assume!(cut < message.len());
             // A sparse message that ends between two records is a shorter one; nothing in it says how many belong.
-            let is_shorter = message[0] == SPARSE && (cut - 1) % (RECORD + 4) == 0;
+            let is_shorter = message[0] == SPARSE && (cut - 1).is_multiple_of(RECORD + 4);
             prop_assert_eq!(unpacked(route, &message[..cut]).is_ok(), is_shorter);
         }
 
@@ -472,7 +499,7 @@ mod tests {
                                 (_, false, _) => {}
                             }
                         }
-                        let tally = Exchange::new(ranks).run(&mut step, &mut end).expect("all ranks are there");
+                        let tally = Exchange::new(&mut end).run(&mut step).expect("all ranks are there");
                         let held = part.local_vertices().map(|v| {
                             let values = [step.get(LEAST, v), step.get(LOSS, v), step.get(OWN, v)];
                             (part.global(v).0, part.is_ghost(v), values)

@@ -483,7 +483,7 @@ mod tests {
     fn merged(kind: Kind, merge: Merge, start: u64, offers: &[u64]) -> (u64, bool) {
         let column = column(kind);
         column.set_bits(V, start);
-        let changed = offers.iter().fold(false, |changed, &offer| column.merge(V, merge, offer) || changed);
+        let changed = offers.iter().filter(|&&offer| column.merge(V, merge, offer)).count() > 0;
         (column.bits(V), changed)
     }
 

@@ -175,17 +175,17 @@ fn one_rank<P: Probe>(
     timing.setup = setup.elapsed();
 
     let initial = Instant::now();
-    let mut exchange = Exchange::new(place.ranks);
-    exchange.run_initial(&mut step, transport)?;
+    let mut exchange = Exchange::new(transport);
+    exchange.run_initial(&mut step)?;
     timing.initial_exchange = initial.elapsed();
     (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
 
     let (end, mut timing) =
-        drive(algorithm.as_mut(), &mut step, &mut exchange, transport, &mut Unguarded, &mut probe, timing, start)?;
+        drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut probe, timing, start)?;
 
     let last = Instant::now();
     let spec = algorithm.answer();
-    let answer = gather(&step, &spec, transport)?.map(|raw| (spec, raw));
+    let answer = gather(&step, &spec, exchange.transport())?.map(|raw| (spec, raw));
     timing.final_result = last.elapsed();
     timing.whole = started.elapsed();
     let costs = Costs {

@@ -1,5 +1,7 @@
 //! Inputs with known contents: the hand-made cases of `tests/data/tiny_cases.json`, and the real graphs where they are at hand.
 
+#![allow(clippy::print_stdout)] // a skipped test says so
+
 use framework::graph::{Direction, Format, Graph, Input, LoadOptions, View, load};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -74,6 +76,29 @@ fn a_claim_in_a_comment_that_the_body_does_not_keep_is_a_warning_with_both_numbe
     );
 }
 
+#[test]
+fn ids_far_apart_in_any_spelling_are_numbered_in_their_order() {
+    for text in [
+        &b"4000000000 5\n77 4000000000\n"[..],
+        b"4000000000 5\n77 4000000000\n-9000000000000000000 77\n",
+        b"9000000000000000000 -5\n77 9000000000000000000 w\n",
+        b"8589934592 8589934593\n8589934594 8589934592\n",
+    ] {
+        let input = Input::Embedded { name: "far", bytes: text, file_name: "far" };
+        let graph = load(&input, &LoadOptions::default()).expect("a graph");
+        let words: Vec<i64> =
+            std::str::from_utf8(text).expect("text").split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let mut ids = words.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(graph.ids().iter().collect::<Vec<_>>(), ids);
+        for pair in words.chunks(2) {
+            let [u, v] = [pair[0], pair[1]].map(|id| graph.ids().find(id).expect("a vertex"));
+            assert!(graph.outgoing().row(u.0).contains(&v.0), "{pair:?}");
+        }
+    }
+}
+
 /// The folder of real graphs, given by `GRAPHALG_TEST_GRAPHS` or found beside the checkout.
 fn real_graphs() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared/data/graphs"));
@@ -84,7 +109,7 @@ fn real_graphs() -> Option<PathBuf> {
 #[test]
 fn real_graphs_have_the_counts_that_others_found() {
     let Some(folder) = real_graphs() else {
-        println!("skipped: no real graphs; set GRAPHALG_TEST_GRAPHS to a folder with expected.json");
+        println!("not run: inputs::real_graphs: needs ../shared/data (the real graphs; or GRAPHALG_TEST_GRAPHS)");
         return;
     };
     let text = std::fs::read_to_string(folder.join("expected.json")).expect("readable");

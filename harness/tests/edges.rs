@@ -142,7 +142,7 @@ fn files_that_cannot_be_read_or_written_say_why() {
     {
         use std::os::unix::fs::PermissionsExt;
         let path = file("secret.txt", b"1 2\n");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).expect("changed");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("changed");
         // Root may read anything, so there the file is simply read.
         let code = if std::fs::read(&path).is_ok() { 0 } else { 2 };
         check(&["--algorithm", "cc", "--graph", path.to_str().expect("utf-8")], code, "secret");

@@ -130,8 +130,7 @@ fn performance_and_profiling_agree_on_everything_but_time() {
         let result = |program: &str| {
             let output = std::process::Command::new(program).args(algorithm).output().expect("started");
             let out = String::from_utf8(output.stdout).expect("utf-8");
-            let line = out.lines().find(|line| line.starts_with("BENCHMARK_RESULT")).expect("a result").to_owned();
-            line
+            out.lines().find(|line| line.starts_with("BENCHMARK_RESULT")).expect("a result").to_owned()
         };
         let performance = result(env!("CARGO_BIN_EXE_harness_performance"));
         assert_eq!(performance, result(env!("CARGO_BIN_EXE_harness_profiling")), "{algorithm:?}");

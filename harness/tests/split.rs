@@ -3,6 +3,7 @@
 //!
 //! `cargo xtask test` builds the binaries and names their folder in GRAPHALG_BIN_DIR; without it the test says that it did not run.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +29,9 @@ fn found(binary: &Path) -> Vec<(String, usize)> {
 #[test]
 fn the_performance_binary_holds_no_tracing_code_and_the_profiling_binary_does() {
     let Some(folder) = std::env::var_os("GRAPHALG_BIN_DIR") else {
-        println!("not run: probe split: needs release binaries in GRAPHALG_BIN_DIR (cargo xtask test sets it)");
+        // To stderr itself, past the capture of a test that counts as passed.
+        let line = "\nnot run: the probe split: needs release binaries\n";
+        std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
         return;
     };
     let folder = Path::new(&folder);

@@ -24,6 +24,7 @@ pub fn cases() -> Vec<Case> {
             let variants: &[&[&str]] = match entry.name {
                 "bfs" => &[&[], &["--source", "index:0"]],
                 "kcore" => &[&["-k", "1"], &["-k", "3"], &["--all-cores"]],
+                "pagerank" => &[&[], &["--damping", "0"]],
                 _ => &[&[]],
             };
             variants.iter().map(move |options| Case::of(entry, options))

@@ -125,6 +125,9 @@ impl GraphAlgorithm for Faulty {
     fn result(&self, _: &Graph, _: &Answer, _: &Tally) -> Record {
         Record::new()
     }
+    fn sentence(&self, _: &Graph, _: &Record) -> String {
+        String::new()
+    }
     fn verify(&self, _: &Graph, _: &Answer) -> Verdict {
         Verdict::Sound
     }

@@ -74,12 +74,14 @@ fn cit_hepph_has_the_answers_that_others_found() {
 }
 
 #[test]
-fn every_algorithm_has_golden_answers_on_every_graph_and_every_file_is_run() {
+fn every_algorithm_has_golden_answers_and_every_file_is_run() {
     let registry = Registry::linked().expect("no two plugins have one name");
-    let wanted: BTreeSet<(String, String)> =
-        registry.iter().flat_map(|entry| GRAPHS.map(|graph| (entry.name.to_owned(), graph.to_owned()))).collect();
-    let found = all().into_iter().map(|(algorithm, graph, _)| (algorithm, graph)).collect();
-    assert_eq!(wanted, found);
+    let registered: BTreeSet<String> = registry.iter().map(|entry| entry.name.to_owned()).collect();
+    let files = all();
+    assert_eq!(registered, files.iter().map(|(algorithm, ..)| algorithm.clone()).collect());
+    for (algorithm, graph, _) in &files {
+        assert!(GRAPHS.contains(&graph.as_str()), "golden/{algorithm}/{graph}.json: no test runs this graph");
+    }
 }
 
 /// With `GRAPHALG_BLESS=1` it writes the files anew from the folder of real graphs.

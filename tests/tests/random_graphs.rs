@@ -4,7 +4,7 @@
 use framework::answer::{Answer, Values, split_mix};
 use framework::graph::Graph;
 use framework::probe::Off;
-use framework::run::Trial;
+use framework::run::{Costs, Trial};
 use graphalg_tests::{Case, cases};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,9 +128,19 @@ proptest! {
     }
 
     #[test]
+    fn a_search_offers_and_copies_each_ghost_at_most_once(arcs in arcs(), directed in any::<bool>(), ranks in 2usize..=5) {
+        let case = Case::new("bfs", &[""; 0]);
+        let costs: Vec<_> = run(&case, &graph(&case, &arcs, directed), (ranks, 1)).ranks.iter().map(|rank| rank.costs).collect();
+        let sum = |of: fn(&Costs) -> u64| costs.iter().map(of).sum::<u64>();
+        // Each time a level of 4 bytes and at most as much for the place, and a byte a message.
+        let most = 2 * 8 * sum(|rank| rank.ghosts) + sum(|rank| rank.exchange_messages);
+        prop_assert!(sum(|rank| rank.exchange_bytes) <= most, "{:?}", costs);
+    }
+
+    #[test]
     fn order_and_repetition_of_arcs_do_not_show(arcs in arcs(), directed in any::<bool>(), place in places(), seed in any::<u64>()) {
         let mut shuffled = arcs.clone();
-        shuffled.extend(arcs.iter().filter(|&&(u, v)| split_mix(seed ^ (u * 1000 + v) as u64) % 3 == 0));
+        shuffled.extend(arcs.iter().filter(|&&(u, v)| split_mix(seed ^ (u * 1000 + v) as u64).is_multiple_of(3)));
         shuffled.sort_by_key(|&(u, v)| split_mix(seed.rotate_left(7) ^ (u * 1000 + v) as u64));
         for case in cases() {
             let (plain, shuffled) = (graph(&case, &arcs, directed), graph(&case, &shuffled, directed));

@@ -18,8 +18,8 @@ pub struct Arcs {
 /// Some arcs, in the narrower of two spellings.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// Every number fits 32 bits.
-    Narrow(Vec<(u32, u32)>),
+    /// Every number fits 32 bits; with a number that has each bit that one of them has, and is so at least as large.
+    Narrow(Vec<(u32, u32)>, u32),
     /// Any IDs.
     Wide(Vec<(i64, i64)>),
 }
@@ -33,9 +33,17 @@ enum Vertices {
 }
 
 impl Piece {
+    /// A bound of all numbers in it, if they are narrow.
+    pub(super) fn bits(&self) -> Option<u32> {
+        match self {
+            Piece::Narrow(_, bits) => Some(*bits),
+            Piece::Wide(_) => None,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
-            Piece::Narrow(pairs) => pairs.len(),
+            Piece::Narrow(pairs, _) => pairs.len(),
             Piece::Wide(pairs) => pairs.len(),
         }
     }
@@ -52,7 +60,10 @@ impl Arcs {
         if let Some(largest) = largest.filter(|&v| v as usize >= vertices) {
             return Err(Error::usage(format!("an arc ends at vertex {largest}; the graph has {vertices}, from 0")));
         }
-        Ok(Arcs { pieces: pieces.into_iter().map(Piece::Narrow).collect(), vertices: Vertices::Known(ids) })
+        Ok(Arcs {
+            pieces: pieces.into_iter().map(|piece| Piece::Narrow(piece, largest.unwrap_or(0))).collect(),
+            vertices: Vertices::Known(ids),
+        })
     }
 
     /// Arcs between original IDs; the vertices are those that occur.

@@ -1,13 +1,13 @@
 //! The rows of one bucket: sorted, without repetitions, made in a core's own cache.
 //!
-//! An entry is one number: the row within its bucket, then the target, then the reverse bit; so the order of numbers is the
-//! order wanted. Buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11 bits and the row
-//! last; in buckets of short rows the entries are scattered to their rows and each row is sorted by comparisons.
+//! An entry is one number: the row within its bucket, then the target, then the reverse bit. Entries are scattered to their
+//! rows, listed ones and reverse ones apart. Most files are sorted, and then both halves of most rows are. Otherwise
+//! buckets of long rows are sorted by radix, least digit first, targets in digits of at most 11 bits, the row last, and short
+//! rows by comparisons. The halves are merged into the finished row, each target once.
 //!
-//! Cost: O(entries) by radix, O(entries log row) by comparisons.
+//! Cost: O(entries) for sorted input and by radix, O(entries log row) by comparisons.
 
 use crate::memory::Plain;
-use std::ops::Range;
 
 /// Rows of a bucket, as a power of two: its counters and most entries stay in a core's own cache (measured on Zen 4).
 const ROW_BITS: u32 = 12;
@@ -17,9 +17,8 @@ const ROW_BITS_MIN: u32 = 10;
 const BUCKETS_BITS: u32 = 12;
 /// Bits of a radix digit at most: 2,048 counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
-/// Entries a row from which on radix is faster.
+/// Entries a row from which on radix is faster than comparisons.
 const RADIX_FROM: usize = 12;
-
 /// A packed entry.
 pub(super) trait Packed: Plain + Copy + Ord + Default {
     fn pack(number: u64) -> Self;
@@ -90,9 +89,11 @@ impl Layout {
         P::pack(row << self.key_bits | u64::from(target) << 1 | u64::from(reverse))
     }
 
+    /// The half of a row that an entry belongs to: twice the row, plus one for reverse entries.
     #[inline(always)]
-    fn row<P: Packed>(self, entry: P) -> usize {
-        (entry.number() >> self.key_bits) as usize
+    fn half<P: Packed>(self, entry: P) -> usize {
+        let number = entry.number();
+        (number >> self.key_bits << 1 | number & 1) as usize
     }
 
     #[inline(always)]
@@ -139,9 +140,9 @@ impl Counts {
 pub(super) struct Desk<P> {
     sorted: Vec<P>,
     other: Vec<P>,
-    /// Where each row ends in `sorted`.
+    /// Where each half of a row ends in `sorted`.
     ends: Vec<usize>,
-    counters: Vec<u32>,
+    targets: Vec<u32>,
 }
 
 impl<P: Packed> Desk<P> {
@@ -154,139 +155,150 @@ impl<P: Packed> Desk<P> {
         }
         if self.sorted.len() < total {
             self.sorted.resize(total, P::default());
+            self.targets.resize(total, 0);
         }
         self.ends.clear();
-        self.ends.resize(rows, 0);
-        if total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
-            self.by_radix(parts, layout, total);
+        self.ends.resize(2 * rows, 0);
+        let descents = self.scatter(parts, layout);
+        if descents > 2 * rows && total >= RADIX_FROM * rows && u32::try_from(total).is_ok() {
+            self.by_radix(layout, total);
         } else {
-            self.by_comparisons(parts, layout);
+            let mut start = 0;
+            for &end in &self.ends {
+                self.sorted[start..end].sort_unstable();
+                start = end;
+            }
         }
         bucket.degrees.reserve_exact(rows);
         let (mut kept, mut start) = (0, 0);
-        for (v, &end) in (first..).zip(&self.ends) {
-            let before = kept;
-            kept = keep_distinct(&mut self.sorted, start..end, kept, layout, v, simple, &mut bucket.counts);
-            bucket.degrees.push((kept - before) as u32);
-            start = end;
+        for (v, ends) in (first..).zip(self.ends.chunks_exact(2)) {
+            let row = Row { v, listed: &self.sorted[start..ends[0]], reverse: &self.sorted[ends[0]..ends[1]] };
+            let len = row.merge(layout, &mut self.targets[kept..], simple, &mut bucket.counts);
+            bucket.degrees.push(len as u32);
+            kept += len;
+            start = ends[1];
         }
-        bucket.targets.extend(self.sorted[..kept].iter().map(|&entry| layout.target(entry)));
+        bucket.targets.extend_from_slice(&self.targets[..kept]);
         bucket
     }
 
-    fn by_comparisons(&mut self, parts: &[&[P]], layout: Layout) {
+    /// Puts the entries into their halves, in the order in which they come; returns how often an entry is smaller than the
+    /// one before it.
+    fn scatter(&mut self, parts: &[&[P]], layout: Layout) -> usize {
+        let (sorted, ends) = (&mut self.sorted[..], &mut self.ends[..]);
         for part in parts {
-            part.iter().for_each(|&entry| self.ends[layout.row(entry)] += 1);
+            part.iter().for_each(|&entry| ends[layout.half(entry)] += 1);
         }
-        begin(&mut self.ends);
+        let mut total = 0;
+        for end in ends.iter_mut() {
+            total += std::mem::replace(end, total);
+        }
+        // Each beginning moves to its half's end.
         for part in parts {
             for &entry in *part {
-                let place = &mut self.ends[layout.row(entry)];
-                self.sorted[*place] = entry;
+                let place = &mut ends[layout.half(entry)];
+                sorted[*place] = entry;
                 *place += 1;
             }
         }
-        let mut start = 0;
-        for &end in &self.ends {
-            self.sorted[start..end].sort_unstable();
-            start = end;
-        }
+        sorted[..total].windows(2).filter(|pair| pair[1] < pair[0]).count()
     }
 
-    fn by_radix(&mut self, parts: &[&[P]], layout: Layout, total: usize) {
+    fn by_radix(&mut self, layout: Layout, total: usize) {
         if self.other.len() < total {
             self.other.resize(total, P::default());
         }
-        let digits = layout.key_bits.div_ceil(DIGIT_BITS);
-        let width = layout.key_bits.div_ceil(digits);
-        let size = 1usize << width;
-        let digit = |entry: P, place: u32| (entry.number() >> (place * width)) as usize & (size - 1);
-        // The last digit may reach into the row's bits; that row bit is then sorted by twice, which does no harm.
-        self.counters.clear();
-        self.counters.resize(size * digits as usize, 0);
-        for part in parts {
-            for &entry in *part {
-                self.ends[layout.row(entry)] += 1;
-                for place in 0..digits {
-                    self.counters[place as usize * size + digit(entry, place)] += 1;
-                }
+        // A constant number of digits lets the compiler unroll the counting.
+        match (layout.key_bits - 1).div_ceil(DIGIT_BITS) {
+            0 | 1 => self.by_digits::<1>(layout, total),
+            2 => self.by_digits::<2>(layout, total),
+            _ => self.by_digits::<3>(layout, total), // 32 bits at most
+        }
+    }
+
+    fn by_digits<const DIGITS: usize>(&mut self, layout: Layout, total: usize) {
+        let width = (layout.key_bits - 1).div_ceil(DIGITS as u32);
+        // The last digit may reach into the row's bits; a row bit is then sorted by twice, which does no harm.
+        let digit =
+            |entry: P, place: usize| (entry.number() >> (1 + place as u32 * width)) as usize & ((1 << width) - 1);
+        let mut counters = [[0u32; 1 << DIGIT_BITS]; DIGITS];
+        for &entry in &self.sorted[..total] {
+            for (place, counters) in counters.iter_mut().enumerate() {
+                counters[digit(entry, place) % (1 << DIGIT_BITS)] += 1;
             }
         }
-        for counters in self.counters.chunks_exact_mut(size) {
+        for counters in &mut counters {
             let mut sum = 0;
             for counter in counters {
                 sum += std::mem::replace(counter, sum);
             }
         }
-        begin(&mut self.ends);
-        let (mut from, mut to) = (&mut self.other, &mut self.sorted);
-        for place in 0..digits {
-            let counters = &mut self.counters[place as usize * size..][..size];
-            let put = |entry: P| {
-                let next = &mut counters[digit(entry, place)];
+        let (mut from, mut to) = (&mut self.sorted[..total], &mut self.other[..total]);
+        for (place, counters) in counters.iter_mut().enumerate() {
+            for &entry in &from[..] {
+                let next = &mut counters[digit(entry, place) % (1 << DIGIT_BITS)];
                 to[*next as usize] = entry;
                 *next += 1;
-            };
-            if place == 0 {
-                parts.iter().flat_map(|part| part.iter().copied()).for_each(put);
-            } else {
-                from[..total].iter().copied().for_each(put);
             }
             std::mem::swap(&mut from, &mut to);
         }
-        for &entry in &from[..total] {
-            let next = &mut self.ends[layout.row(entry)];
-            to[*next] = entry;
-            *next += 1;
+        // Filled from the back, each half's end moves to its beginning, which is the end of the half before.
+        for &entry in from.iter().rev() {
+            let end = &mut self.ends[layout.half(entry)];
+            *end -= 1;
+            to[*end] = entry;
         }
-        if digits % 2 == 1 {
+        self.ends.rotate_left(1);
+        if let Some(last) = self.ends.last_mut() {
+            *last = total;
+        }
+        if DIGITS.is_multiple_of(2) {
             std::mem::swap(&mut self.sorted, &mut self.other);
         }
     }
 }
 
-/// Turns the length of each row into the place where it begins. Filling the rows then moves each place to the row's end.
-fn begin(lengths: &mut [usize]) {
-    let mut sum = 0;
-    for length in lengths {
-        sum += std::mem::replace(length, sum);
-    }
+/// The two halves of one row, each ascending.
+struct Row<'a, P> {
+    v: u32,
+    listed: &'a [P],
+    reverse: &'a [P],
 }
 
-/// Moves the distinct targets of the sorted row of `v` down to `kept`; returns where they end.
-#[inline(always)]
-fn keep_distinct<P: Packed>(
-    entries: &mut [P],
-    row: Range<usize>,
-    mut kept: usize,
-    layout: Layout,
-    v: u32,
-    simple: bool,
-    counts: &mut Counts,
-) -> usize {
-    let mut last = None;
-    for place in row {
-        let entry = entries[place];
-        let target = layout.target(entry);
-        if last == Some(target) {
-            continue;
-        }
-        last = Some(target);
-        counts.entries += 1;
-        // The listed arc sorts before its reverse, so the first of its kind tells.
-        if entry.number() & 1 == 1 {
-            counts.reverse_only.get_or_insert((v, target));
-        } else {
-            counts.listed += 1;
-        }
-        if target == v {
-            counts.self_loops += 1;
-            if simple {
+impl<P: Packed> Row<'_, P> {
+    /// Writes each target once, ascending; returns how many.
+    #[inline(always)]
+    fn merge(&self, layout: Layout, targets: &mut [u32], simple: bool, counts: &mut Counts) -> usize {
+        let (mut left, mut right, mut kept) = (0, 0, 0);
+        let mut last = None;
+        loop {
+            let listed = self.listed.get(left).map(|&entry| layout.target(entry));
+            let reverse = self.reverse.get(right).map(|&entry| layout.target(entry));
+            let target = match (listed, reverse) {
+                (None, None) => return kept,
+                (Some(target), None) | (None, Some(target)) => target,
+                (Some(listed), Some(reverse)) => listed.min(reverse),
+            };
+            left += usize::from(listed == Some(target));
+            right += usize::from(reverse == Some(target));
+            if last == Some(target) {
                 continue;
             }
+            last = Some(target);
+            counts.entries += 1;
+            if listed == Some(target) {
+                counts.listed += 1;
+            } else {
+                counts.reverse_only.get_or_insert((self.v, target));
+            }
+            if target == self.v {
+                counts.self_loops += 1;
+                if simple {
+                    continue;
+                }
+            }
+            targets[kept] = target;
+            kept += 1;
         }
-        entries[kept] = entry;
-        kept += 1;
     }
-    kept
 }

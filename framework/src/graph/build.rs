@@ -5,7 +5,7 @@
 use super::arcs::{Arcs, Piece};
 use super::bucket::Counts;
 use super::numbering::Numbering;
-use super::rows::{Deal, Feed, PIECE, rows, transposed};
+use super::rows::{Deal, Feed, PIECE, TakePair, rows, transposed};
 use super::{Facts, Graph, Ids, Incoming, View};
 use crate::error::{Error, Result};
 use crate::id::GlobalId;
@@ -28,13 +28,13 @@ pub(super) struct Numbered<'a> {
 }
 
 impl Feed for Numbered<'_> {
-    fn each(&self, mut take: impl FnMut(u32, u32)) {
+    fn each(&self, mut taker: impl TakePair) {
         match (&self.piece, self.numbering) {
-            (Piece::Narrow(pairs), Numbering::Same) => pairs.iter().for_each(|&(u, v)| take(u, v)),
-            (Piece::Narrow(pairs), rule) => {
-                pairs.iter().for_each(|&(u, v)| take(rule.number(u.into()), rule.number(v.into())));
+            (Piece::Narrow(pairs, _), Numbering::Same) => pairs.iter().for_each(|&(u, v)| taker.pair(u, v)),
+            (Piece::Narrow(pairs, _), rule) => {
+                pairs.iter().for_each(|&(u, v)| taker.pair(rule.number(u.into()), rule.number(v.into())));
             }
-            (Piece::Wide(pairs), rule) => pairs.iter().for_each(|&(u, v)| take(rule.number(u), rule.number(v))),
+            (Piece::Wide(pairs), rule) => pairs.iter().for_each(|&(u, v)| taker.pair(rule.number(u), rule.number(v))),
         }
     }
 }

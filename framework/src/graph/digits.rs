@@ -122,3 +122,50 @@ pub(super) fn integer(bytes: &[u8], at: usize) -> Number {
         Err(_) => Number::TooLarge(if text.len() > SHOWN { format!("{}...", &text[..SHOWN]) } else { text }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str, expected: Option<(i64, usize)>) {
+        let found = match integer(text.as_bytes(), 0) {
+            Number::Value(value, end) => Some((value, end)),
+            Number::TooLarge(_) | Number::Absent => None,
+        };
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn integers_of_every_length_and_their_neighbours() {
+        for length in 1..=25usize {
+            let text = "1234567890123456789012345"[..length].to_string();
+            for (before, after) in [("", ""), ("-", " 7"), ("", "\n12345678"), ("-", "/"), ("", ":"), ("", "\u{ff}")] {
+                let value = format!("{before}{text}").parse().ok();
+                check(&format!("{before}{text}{after}"), value.map(|value| (value, before.len() + length)));
+            }
+        }
+        for text in ["", "-", "x", "+1", " 1", "--1"] {
+            check(text, None);
+        }
+        check("-9223372036854775808", Some((i64::MIN, 20)));
+        check("9223372036854775808", None);
+        check("00000000000000000000000012", Some((12, 26)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_integer_at_any_place_is_read_back(value: i64, before in 0usize..20, after in "[^0-9]?") {
+            let text = format!("{}{value}{after}", " ".repeat(before));
+            let Number::Value(found, end) = integer(text.as_bytes(), before) else { panic!("an integer: {text}") };
+            prop_assert_eq!((found, end), (value, text.len() - after.len()));
+        }
+
+        #[test]
+        fn a_line_ends_after_its_newline(bytes in prop::collection::vec(prop::sample::select(vec![b'\n', 0x0b, 0x8a, b'a']), 0..40), at in 0usize..40) {
+            let at = at.min(bytes.len());
+            let plain = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |place| at + place + 1);
+            prop_assert_eq!(line_end(&bytes, at), plain);
+        }
+    }
+}

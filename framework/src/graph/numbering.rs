@@ -53,17 +53,23 @@ impl Numbering {
 /// The IDs that occur in `pieces`, and the rule that numbers them.
 pub(super) fn number_occurring(pieces: &[Piece]) -> Result<(Ids, Numbering)> {
     let arcs: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let fits = |span: u64| span / RANGE_PER_ARC <= arcs.max(1 << 10);
+    // A bound that costs nothing serves small IDs; only others need the exact range.
+    let bound = pieces.iter().try_fold(0, |all, piece| Some(all | piece.bits()?));
+    if let Some(bound) = bound.filter(|&bound| fits(bound.into())) {
+        return by_bitmap(pieces, 0, bound.into());
+    }
     let extremes = pieces.par_iter().filter_map(extremes).reduce_with(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let Some((first, last)) = extremes else {
         return Ok((Ids::Range { first: 0, len: 0 }, Numbering::Same));
     };
     let span = last.wrapping_sub(first) as u64; // the range holds span + 1 IDs
-    if span / RANGE_PER_ARC <= arcs.max(1 << 10) { by_bitmap(pieces, first, span) } else { by_list(pieces) }
+    if fits(span) { by_bitmap(pieces, first, span) } else { by_list(pieces) }
 }
 
 fn extremes(piece: &Piece) -> Option<(i64, i64)> {
     match piece {
-        Piece::Narrow(pairs) => {
+        Piece::Narrow(pairs, _) => {
             let (first, last) =
                 pairs.iter().fold((u32::MAX, 0), |(low, high), &(u, v)| (low.min(u).min(v), high.max(u).max(v)));
             (!pairs.is_empty()).then_some((first.into(), last.into()))
@@ -87,7 +93,7 @@ fn by_bitmap(pieces: &[Piece], first: i64, span: u64) -> Result<(Ids, Numbering)
         }
     };
     pieces.par_iter().for_each(|piece| match piece {
-        Piece::Narrow(pairs) => pairs.iter().for_each(|&(u, v)| {
+        Piece::Narrow(pairs, _) => pairs.iter().for_each(|&(u, v)| {
             mark(u.into());
             mark(v.into());
         }),
@@ -98,7 +104,16 @@ fn by_bitmap(pieces: &[Piece], first: i64, span: u64) -> Result<(Ids, Numbering)
     });
     let count: u64 = words.par_iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
     let vertices = checked_vertices(count)?;
-    if count == span + 1 {
+    let word = |place: usize| words[place].load(Relaxed);
+    let (Some(low), Some(high)) =
+        ((0..words.len()).find(|&place| word(place) != 0), (0..words.len()).rfind(|&place| word(place) != 0))
+    else {
+        return Ok((Ids::Range { first: 0, len: 0 }, Numbering::Same));
+    };
+    let smallest = low as u64 * 64 + u64::from(word(low).trailing_zeros());
+    let largest = high as u64 * 64 + 63 - u64::from(word(high).leading_zeros());
+    if count == largest - smallest + 1 {
+        let first = first.wrapping_add(smallest as i64);
         let ids = Ids::Range { first, len: vertices };
         return Ok((ids, if first == 0 { Numbering::Same } else { Numbering::Range { first } }));
     }
@@ -123,7 +138,7 @@ fn by_list(pieces: &[Piece]) -> Result<(Ids, Numbering)> {
         .par_iter()
         .map(|piece| {
             let mut part: Vec<i64> = match piece {
-                Piece::Narrow(pairs) => pairs.iter().flat_map(|&(u, v)| [i64::from(u), i64::from(v)]).collect(),
+                Piece::Narrow(pairs, _) => pairs.iter().flat_map(|&(u, v)| [i64::from(u), i64::from(v)]).collect(),
                 Piece::Wide(pairs) => pairs.iter().flat_map(|&(u, v)| [u, v]).collect(),
             };
             part.sort_unstable();

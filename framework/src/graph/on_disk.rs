@@ -140,7 +140,7 @@ impl Spill {
     fn add(&mut self, piece: &Piece) -> io::Result<()> {
         let mut new: Vec<i64>;
         match piece {
-            Piece::Narrow(pairs) => {
+            Piece::Narrow(pairs, _) => {
                 new = pairs.iter().flat_map(|&(u, v)| [u.into(), v.into()]).collect();
                 let numbers: Vec<u32> = pairs.iter().flat_map(|&(u, v)| [u, v]).collect();
                 self.file.write_all(bytes_of(&numbers))?;
@@ -173,7 +173,8 @@ impl Spill {
                 Piece::Wide(bytes.chunks_exact(16).map(|pair| (number(&pair[..8]), number(&pair[8..]))).collect())
             } else {
                 let number = |half: &[u8]| u32::from_ne_bytes(half.try_into().expect("four bytes"));
-                Piece::Narrow(bytes.chunks_exact(8).map(|pair| (number(&pair[..4]), number(&pair[4..]))).collect())
+                let pairs = bytes.chunks_exact(8).map(|pair| (number(&pair[..4]), number(&pair[4..]))).collect();
+                Piece::Narrow(pairs, u32::MAX)
             };
             take(piece)?;
         }

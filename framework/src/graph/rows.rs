@@ -32,8 +32,13 @@ pub(super) enum Deal {
 
 /// Pairs of vertices that can be gone through several times.
 pub(super) trait Feed: Send {
-    /// Calls `take(u, v)` for each pair.
-    fn each(&self, take: impl FnMut(u32, u32));
+    /// Hands each pair to `taker`.
+    fn each(&self, taker: impl TakePair);
+}
+
+/// Takes pairs one by one. A trait and not a closure, so that the compiler can be told to inline it.
+pub(super) trait TakePair {
+    fn pair(&mut self, u: u32, v: u32);
 }
 
 /// Entries of rows that can be gone through several times.
@@ -71,9 +76,9 @@ impl<'a> Rows<'a> {
 }
 
 impl Feed for Rows<'_> {
-    fn each(&self, mut take: impl FnMut(u32, u32)) {
+    fn each(&self, mut taker: impl TakePair) {
         for u in self.vertices.clone() {
-            self.csr.row(u).iter().for_each(|&v| take(u, v));
+            self.csr.row(u).iter().for_each(|&v| taker.pair(u, v));
         }
     }
 }
@@ -87,14 +92,39 @@ pub(super) struct Dealing<F> {
 impl<F: Feed> Entries for Dealing<F> {
     fn each(&self, taker: &mut impl Take) {
         match self.deal {
-            Deal::Out => self.feed.each(|u, v| taker.take(u, v, false)),
-            Deal::In => self.feed.each(|u, v| taker.take(v, u, false)),
-            Deal::Both => self.feed.each(|u, v| {
-                taker.take(u, v, false);
-                if u != v {
-                    taker.take(v, u, true);
-                }
-            }),
+            Deal::Out => self.feed.each(Outward(taker)),
+            Deal::In => self.feed.each(Inward(taker)),
+            Deal::Both => self.feed.each(BothWays(taker)),
+        }
+    }
+}
+
+struct Outward<'a, T>(&'a mut T);
+
+impl<T: Take> TakePair for Outward<'_, T> {
+    #[inline(always)]
+    fn pair(&mut self, u: u32, v: u32) {
+        self.0.take(u, v, false);
+    }
+}
+
+struct Inward<'a, T>(&'a mut T);
+
+impl<T: Take> TakePair for Inward<'_, T> {
+    #[inline(always)]
+    fn pair(&mut self, u: u32, v: u32) {
+        self.0.take(v, u, false);
+    }
+}
+
+struct BothWays<'a, T>(&'a mut T);
+
+impl<T: Take> TakePair for BothWays<'_, T> {
+    #[inline(always)]
+    fn pair(&mut self, u: u32, v: u32) {
+        self.0.take(u, v, false);
+        if u != v {
+            self.0.take(v, u, true);
         }
     }
 }

@@ -294,6 +294,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_is_read_whole_packed_or_not() {
+        let text: Vec<u8> = (0..9_000u32).flat_map(|i| format!("{i} {}\n", i + 1).into_bytes()).collect();
+        for bytes in
+            [text.clone(), packed(Packing::Gzip, &text), packed(Packing::Xz, &text), packed(Packing::Zstd, &text)]
+        {
+            let Ok(Opened::Stream(stream)) = piped(Path::new("-"), Cursor::new(bytes)) else { panic!("a stream") };
+            assert_eq!(stream.read_whole(Vec::new(), Progress::default()).ok(), Some(text.clone()));
+        }
+        for short in [&b""[..], b"0 1"] {
+            let Ok(Opened::Stream(stream)) = piped(Path::new("-"), short) else { panic!("a stream") };
+            assert_eq!(stream.read_whole(Vec::new(), Progress::default()).ok().as_deref(), Some(short));
+        }
+    }
+
+    #[test]
     fn a_folder_and_a_missing_file_are_read_errors_with_the_path() {
         let folder = tempfile::tempdir().expect("a folder");
         for path in [folder.path().to_path_buf(), folder.path().join("missing.txt")] {

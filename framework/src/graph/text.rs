@@ -228,16 +228,19 @@ impl<'a> Text<'a> {
 #[derive(Default)]
 pub(super) struct Pairs {
     narrow: Vec<(u32, u32)>,
+    /// All bits of all IDs.
+    bits: i64,
     wide: Vec<(i64, i64)>,
 }
 
 impl Pairs {
     pub(super) fn with_capacity(capacity: usize) -> Pairs {
-        Pairs { narrow: Vec::with_capacity(capacity), wide: Vec::new() }
+        Pairs { narrow: Vec::with_capacity(capacity), bits: 0, wide: Vec::new() }
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, u: i64, v: i64) {
+        self.bits |= u | v;
         if (u | v) as u64 >> 32 == 0 && self.wide.is_empty() {
             self.narrow.push((u as u32, v as u32));
         } else {
@@ -257,7 +260,7 @@ impl Pairs {
     pub(super) fn finish(mut self) -> Piece {
         if self.wide.is_empty() {
             self.narrow.shrink_to_fit();
-            Piece::Narrow(self.narrow)
+            Piece::Narrow(self.narrow, self.bits as u32)
         } else {
             self.wide.shrink_to_fit();
             Piece::Wide(self.wide)

@@ -122,7 +122,7 @@ impl Frontier {
     }
 
     /// Owned and renewed ghosts become bits.
-    pub(crate) fn to_bits(&mut self) {
+    pub(crate) fn become_bits(&mut self) {
         if self.form == Form::Bits {
             return;
         }
@@ -135,7 +135,7 @@ impl Frontier {
     }
 
     /// Owned vertices go to the queues.
-    pub(crate) fn to_queue(&mut self, part: &Part) {
+    pub(crate) fn become_queue(&mut self, part: &Part) {
         self.renewed.clear();
         if self.form == Form::Queue {
             return;

@@ -40,10 +40,10 @@ impl Step<'_> {
         self.frontier.unexplored = self.frontier.unexplored.saturating_sub(arcs);
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {
-            self.frontier.to_bits();
+            self.frontier.become_bits();
             self.visit_pull(op);
         } else {
-            self.frontier.to_queue(self.part);
+            self.frontier.become_queue(self.part);
             match (is_wide, self.is_alone()) {
                 (false, alone) if alone || self.frontier.arcs <= ALONE_ARCS => self.visit_push_alone(op),
                 (false, _) => self.visit_push(op),

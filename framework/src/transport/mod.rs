@@ -4,8 +4,7 @@ mod local;
 
 pub use local::{LocalTransport, local};
 
-use crate::algorithm::Tally;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::Rank;
 
 /// One rank's end of the connection. Calls are collective: every rank makes the same ones in the same order.
@@ -31,25 +30,4 @@ pub trait Transport: Send {
 
     /// Tells the peers that this rank cannot go on, so that none waits for it.
     fn abandon(&mut self, reason: &str);
-}
-
-/// The tally of all ranks, merged in rank order.
-///
-/// # Errors
-/// When a peer is lost or sends no tally.
-pub fn agree(transport: &mut dyn Transport, mine: &Tally, scratch: &mut Vec<Vec<u8>>) -> Result<Tally> {
-    if transport.ranks() == 1 {
-        return Ok(*mine);
-    }
-    scratch.resize_with(transport.ranks(), Vec::new);
-    transport.all_gather(&mine.to_bytes(), scratch)?;
-    let mut total = Tally::default();
-    for (rank, bytes) in scratch.iter().enumerate() {
-        let theirs = Tally::from_bytes(bytes).ok_or_else(|| Error::PeerLost {
-            rank: Rank(rank as u32),
-            reason: format!("it sent {} bytes where a tally of 56 belongs", bytes.len()),
-        })?;
-        total.merge(&theirs);
-    }
-    Ok(total)
 }

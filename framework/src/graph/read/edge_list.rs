@@ -112,7 +112,7 @@ impl Part {
     }
 }
 
-/// A line of two short IDs with one blank or tab between and nothing after but a comment-free third column.
+/// A line of two short IDs without signs, at its front, with one blank or tab between.
 #[inline(always)]
 fn plain_line(bytes: &[u8], start: usize) -> Option<(u64, u64, usize)> {
     let (u, at) = digits(bytes, start);
@@ -127,6 +127,7 @@ fn plain_line(bytes: &[u8], start: usize) -> Option<(u64, u64, usize)> {
     match byte(bytes, at) {
         b'\n' => Some((u, v, at + 1)),
         b'\r' if byte(bytes, at + 1) == b'\n' => Some((u, v, at + 2)),
+        b' ' | b'\t' => Some((u, v, whole_line(bytes, at, line_end(bytes, at)).ok()?)),
         _ => None,
     }
 }
