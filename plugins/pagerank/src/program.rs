@@ -1,6 +1,8 @@
 //! PageRank: the share of time that a random walk with restart spends at each vertex.
 //!
-//!     rank(v) = (1 - d) / n + d * (sum over u -> v of rank(u) / outdegree(u) + sinks / n)
+//! ```text
+//! rank(v) = (1 - d) / n + d * (sum over u -> v of rank(u) / outdegree(u) + sinks / n)
+//! ```
 //!
 //! where `sinks` is the rank of vertices without arcs out, spread over all vertices, so that the ranks sum to 1. Power
 //! iteration in f64 from 1/n; it stops when the ranks moved by at most the tolerance in L1, and then lies within
