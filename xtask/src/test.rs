@@ -1,6 +1,8 @@
 //! `cargo xtask test [--setup]`: `check`, and every test this machine can run, against release binaries where a test
 //! needs them (their folder is `GRAPHALG_BIN_DIR`). Ends with what was not run and why, and the counts.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use clap::Args;
 
@@ -27,11 +29,14 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     let mut report = Report::default();
     check::before_tests(&mut report);
-    if workspace.targets("bin").is_empty() {
+    // By package, as `cargo run` selects it: other members' features would make it another build.
+    let packages: BTreeSet<String> = workspace.targets("bin").into_iter().map(|(package, _)| package).collect();
+    if packages.is_empty() {
         report.not_run("release binaries", "a binary in the workspace");
     } else {
         let mut build = cargo();
-        build.args(["build", "--release", "--workspace", "--exclude", "xtask", "--bins"]);
+        build.args(["build", "--release", "--bins"]);
+        packages.iter().for_each(|package| _ = build.args(["-p", package]));
         report.run("release binaries", &mut build);
     }
     check::tests(&mut report, |command| {

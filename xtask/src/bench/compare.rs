@@ -46,9 +46,9 @@ pub(crate) struct Comparison {
     /// Measure the peers alone
     #[arg(long)]
     without_ours: bool,
-    /// Folder of the real graphs' compressed text
-    #[arg(long, default_value = "../shared/data/graphs")]
-    data: PathBuf,
+    /// Folder of the real graphs [default: GRAPHALG_TEST_GRAPHS, else ../shared/data/graphs beside the checkout]
+    #[arg(long)]
+    data: Option<PathBuf>,
     /// Seconds to spend, in all, on waiting for a quiet machine and on taking disturbed samples again
     #[arg(long, default_value_t = 600)]
     patience: u64,
@@ -64,10 +64,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Comparison) -> Result<bool> {
     ensure!(options.threads.iter().all(|&threads| threads > 0), "--threads must be at least 1");
     let ours = if options.without_ours { None } else { Some(Harness::build(workspace)?) };
     let folder = workspace.target.join("bench");
+    let beside = workspace.root.join("../shared/data/graphs");
     let store = Store {
         folder: folder.join("graphs"),
-        data: workspace.root.join(&options.data),
-        gapbs: built_folder("GAPBS_DIR"),
+        data: options.data.clone().or_else(|| named_folder("GRAPHALG_TEST_GRAPHS")).unwrap_or(beside),
+        gapbs: named_folder("GAPBS_DIR"),
         harness: workspace.target.join("release/harness"),
     };
     let mut engines = engines(workspace, options, ours)?;
@@ -102,13 +103,13 @@ fn engines(workspace: &Workspace, options: &Comparison, ours: Option<Harness>) -
     engines.extend(ours.map(|harness| Box::new(harness) as Box<dyn Engine>));
     let absent = |name: &str, how: &str| eprintln!("without {name}: {how}");
     if wanted("GAPBS") {
-        match built_folder("GAPBS_DIR") {
+        match named_folder("GAPBS_DIR") {
             Some(folder) => engines.push(Box::new(Gapbs { folder })),
             None => absent("GAPBS", "set GAPBS_DIR to the folder of its built programs"),
         }
     }
     if wanted("GBBS") {
-        match built_folder("GBBS_DIR") {
+        match named_folder("GBBS_DIR") {
             Some(folder) => engines.push(Box::new(Gbbs::find(&folder)?)),
             None => absent("GBBS", "set GBBS_DIR to a folder with its built KCore"),
         }
@@ -132,7 +133,7 @@ fn engines(workspace: &Workspace, options: &Comparison, ours: Option<Harness>) -
     Ok(engines)
 }
 
-fn built_folder(variable: &str) -> Option<PathBuf> {
+fn named_folder(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
