@@ -75,7 +75,7 @@ impl VisitOp for Visit {
 impl EdgeOp for Arc {
     count!();
     #[inline(always)]
-    fn edge<A: Access>(&self, count: Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+    fn edge<A: Access>(&self, count: Self::View<'_>, dst: LocalId) -> bool {
         count.add::<A>(dst, 1);
         false
     }
