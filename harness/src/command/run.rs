@@ -5,19 +5,19 @@ use crate::answer_file;
 use crate::dataset;
 use crate::facts;
 use crate::instrument::Instrument;
-use crate::options::{Method, RunArgs};
+use crate::options::{LayoutChoice, Method, RunArgs};
 use crate::people::say;
 use crate::progress::{LoadBar, RunBar, Watched, is_wanted};
 use crate::records::{GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use framework::algorithm::{GraphAlgorithm, Registration};
+use framework::algorithm::{GraphAlgorithm, Layout, Registration};
 use framework::device::host::cores;
 use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
-use framework::run::{Place, RankReport, Trial, trial};
+use framework::run::{Layouts, Place, RankReport, Trial, trial};
 use framework::words::{bytes, counted, grouped};
 use serde::Serialize;
 use std::io::Write;
@@ -38,6 +38,12 @@ pub(crate) fn run<I: Instrument>(
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
     let (place, method) = place(options)?;
+    if options.layout == LayoutChoice::Rows && algorithm.layout() == Layout::Rows {
+        return Err(Error::usage(format!(
+            "--layout rows has no effect on {}, which asks for nothing else; leave it out",
+            entry.name
+        )));
+    }
     if options.a + options.b == 0.0 {
         return Err(Error::usage("-a and -b are both 0, so no vertex has a score; make one of them larger"));
     }
@@ -101,7 +107,11 @@ fn place(options: &RunArgs) -> Result<(Place, Method)> {
         }
     };
     let threads = options.threads.map_or_else(|| (cores() / ranks).max(1), |threads| threads as usize);
-    Ok((Place { ranks, threads }, Method::of(ranks)))
+    let layouts = match options.layout {
+        LayoutChoice::Auto => Layouts::AsAsked,
+        LayoutChoice::Rows => Layouts::RowsOnly,
+    };
+    Ok((Place { ranks, threads, layouts }, Method::of(ranks)))
 }
 
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
