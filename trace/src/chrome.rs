@@ -28,7 +28,7 @@ impl<W: Write> Writer<W> {
     pub fn new(mut out: W, head: &Map<String, Value>) -> io::Result<Writer<W>> {
         write!(out, "{{")?;
         for (key, value) in head {
-            write!(out, "{}:{value},\n", Value::from(key.as_str()))?;
+            writeln!(out, "{}:{value},", Value::from(key.as_str()))?;
         }
         write!(out, "\"traceEvents\":[")?;
         Ok(Writer { out, has_events: false, ends: HashMap::new() })
@@ -106,10 +106,7 @@ impl<W: Write> Writer<W> {
 
     fn metadata(&mut self, pid: u32, tid: u32, what: &str, key: &str, value: Value) -> io::Result<()> {
         self.separate()?;
-        write!(
-            self.out,
-            r#"{{"ph":"M","name":"{what}","pid":{pid},"tid":{tid},"args":{{"{key}":{value}}}}}"#
-        )
+        write!(self.out, r#"{{"ph":"M","name":"{what}","pid":{pid},"tid":{tid},"args":{{"{key}":{value}}}}}"#)
     }
 
     fn separate(&mut self) -> io::Result<()> {
@@ -177,11 +174,17 @@ mod tests {
         assert_eq!(trace["of"], head["of"]);
         let events = trace["traceEvents"].as_array().expect("a list");
         assert_eq!(events.len(), 4 + 3);
-        assert_eq!(events[0], json!({"ph": "M", "name": "process_name", "pid": 3, "tid": 0, "args": {"name": "rank 3"}}));
+        assert_eq!(
+            events[0],
+            json!({"ph": "M", "name": "process_name", "pid": 3, "tid": 0, "args": {"name": "rank 3"}})
+        );
         assert_eq!(events[4]["name"], odd);
         assert_eq!(events[4]["args"], json!({"device": 3, "stream": 3, "iteration": 7}));
         assert_eq!(events[5]["args"], json!({"device": 3, "stream": 3, "Collective name": "agree"}));
-        assert!(text.contains(r#""ts":1234567.891,"dur":0.110,"#) && text.contains(r#""ts":-1.500,"dur":1.499,"#), "{text}");
+        assert!(
+            text.contains(r#""ts":1234567.891,"dur":0.110,"#) && text.contains(r#""ts":-1.500,"dur":1.499,"#),
+            "{text}"
+        );
     }
 
     #[test]
@@ -201,7 +204,8 @@ mod tests {
         };
         assert!(refused([(1, 0, 10), (1, 10, 20)]).is_none(), "touching is no overlap");
         assert!(refused([(1, 0, 10), (2, 5, 20)]).is_none(), "two lanes");
-        for spans in [[(1, 0, 10), (1, 9, 20)], [(1, 0, 10), (1, 2, 3)], [(1, 5, 6), (1, 0, 1)], [(1, 5, 4), (1, 9, 9)]] {
+        for spans in [[(1, 0, 10), (1, 9, 20)], [(1, 0, 10), (1, 2, 3)], [(1, 5, 6), (1, 0, 1)], [(1, 5, 4), (1, 9, 9)]]
+        {
             let error = refused(spans).unwrap_or_else(|| panic!("{spans:?} is taken"));
             assert!(error.to_string().starts_with("`k` from "), "{error}");
         }

@@ -109,7 +109,8 @@ impl<'r> Step<'r> {
     /// What the operators of this superstep worked on: the frontiers they consumed, or every owned vertex if they worked in place.
     pub(crate) fn activity(&self) -> Activity {
         let owned = self.part.owned() as u64;
-        Activity { owned, active: self.consumed.unwrap_or(owned) }
+        // A vertex can be in the frontiers of two operators.
+        Activity { owned, active: self.consumed.map_or(owned, |consumed| consumed.min(owned)) }
     }
 
     /// The owned values of a field, little-endian, in order.
