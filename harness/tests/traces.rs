@@ -280,6 +280,24 @@ fn a_folder_that_holds_anything_is_refused_and_left_as_it_is() {
     refused(&profiling(&["--algorithm", "cc"], &folder.join(SUMMARY.name(0))), "is no folder");
 }
 
+/// A limit on file size stands for a full disk: the write fails in the same place, and no privilege is needed.
+#[cfg(unix)]
+#[test]
+fn traces_that_cannot_be_written_are_exit_3_and_leave_no_half_file() {
+    let folder = new_folder();
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$@\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_harness_profiling"), "--algorithm", "pagerank", "--trace-dir"])
+        .arg(&folder)
+        .output()
+        .expect("sh starts");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let words =
+        "iteration_activity.rank0000.csv: cannot write it; check the folder, its permissions and the free space";
+    assert!(err(&output).contains(words), "{}", err(&output));
+    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 0);
+}
+
 #[test]
 fn several_trials_do_not_share_a_folder() {
     let folder = new_folder();
