@@ -4,7 +4,7 @@
 
 use crate::Scope;
 use crate::command::{self, Subcommands};
-use crate::instrument::Instrument;
+use crate::instrument::{Instrument, Performance};
 use crate::options::{Chosen, RunArgs};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -50,16 +50,12 @@ struct Foreign {
 }
 
 /// Runs the command line `args`.
-pub(crate) fn run<I: Instrument>(
-    scope: Scope,
-    instrument: &I,
-    args: impl IntoIterator<Item = OsString>,
-) -> Result<ExitCode, Stop> {
+pub(crate) fn run<I: Instrument>(scope: Scope, args: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Stop> {
     let args: Vec<OsString> = args.into_iter().collect();
     let registry = Registry::linked()?;
     let named = named_algorithm(&args);
     let chosen = named.as_deref().and_then(|name| registry.find(name).ok());
-    let (command, foreign) = build(scope, &registry, chosen);
+    let (command, foreign) = build::<I>(scope, &registry, chosen);
     let matches = command.clone().try_get_matches_from(&args)?;
     if matches.subcommand_name().is_some() {
         let subcommand = Subcommands::from_arg_matches(&matches)?;
@@ -76,12 +72,12 @@ pub(crate) fn run<I: Instrument>(
     };
     let entry = registry.find(&name)?;
     refuse_foreign(entry, &foreign, &matches)?;
-    Ok(command::run::run(instrument, entry, &options, &matches)?)
+    Ok(command::run::run::<I>(entry, &options, &matches)?)
 }
 
 /// The whole command line of `harness`, for completions and the man page.
 pub(crate) fn whole(registry: &Registry) -> Command {
-    build(Scope::Everything, registry, None).0
+    build::<Performance>(Scope::Everything, registry, None).0
 }
 
 /// The value of `--algorithm`, found without knowing any other option.
@@ -99,7 +95,11 @@ fn named_algorithm(args: &[OsString]) -> Option<String> {
     None
 }
 
-fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration>) -> (Command, Vec<Foreign>) {
+fn build<I: Instrument>(
+    scope: Scope,
+    registry: &Registry,
+    chosen: Option<&'static Registration>,
+) -> (Command, Vec<Foreign>) {
     let name = if scope == Scope::Everything { "harness".to_owned() } else { program_name() };
     let mut command = Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
@@ -127,7 +127,7 @@ fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration
             }
         }
     }
-    command = RunArgs::augment_args(command);
+    command = I::augment(RunArgs::augment_args(command));
     if scope == Scope::Everything {
         command = Subcommands::augment_subcommands(command.args_conflicts_with_subcommands(true))
             .subcommand_required(false)

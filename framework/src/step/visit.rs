@@ -34,6 +34,7 @@ impl Step<'_> {
     /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.
     pub fn push_or_pull<O: VisitOp>(&mut self, op: &O) -> Tally {
         self.frontier.absorb(self.part);
+        self.consume(self.frontier.count);
         let (arcs, active, vertices) = (self.total.arcs, self.total.active, self.part.graph_vertices() as u64);
         let pulls = self.part.has_incoming()
             && (arcs > self.frontier.unexplored / ALPHA || self.frontier.was_wide && active > vertices / BETA);

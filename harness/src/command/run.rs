@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// Whatever stops it; a wrong or unfinished answer is no error but exit code 1.
 pub(crate) fn run<I: Instrument>(
-    instrument: &I,
     entry: &'static Registration,
     options: &RunArgs,
     matches: &ArgMatches,
@@ -47,6 +46,7 @@ pub(crate) fn run<I: Instrument>(
     if options.a + options.b == 0.0 {
         return Err(Error::usage("-a and -b are both 0, so no vertex has a score; make one of them larger"));
     }
+    let instrument = &I::open(matches, options.trials)?;
     let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
 
     let shows_bar = is_wanted(options.progress);
@@ -57,13 +57,15 @@ pub(crate) fn run<I: Instrument>(
 
     let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, place, method };
     let mut records = Records { out: std::io::stdout().lock() };
-    records.say("BENCHMARK_METADATA", &run.metadata())?;
+    let metadata = run.metadata();
+    records.say("BENCHMARK_METADATA", &metadata)?;
     run.introduce(reading);
     let mut is_sound = true;
     for round in 0..options.warmup + options.trials {
         let done = run.trial(&make, shows_bar)?;
         let Some(number) = round.checked_sub(options.warmup) else { continue };
         is_sound &= run.report(number, &done, &mut records)?;
+        instrument.keep(&metadata, &done.ranks)?;
         if let (Some(path), Some(form), true) = (&options.output, answer_form, number + 1 == options.trials) {
             answer_file::write(path, form, &graph, &done.answer)?;
             say(&format!("answer   {} ({} rows)", path.display(), grouped(graph.vertices() as u64)));
@@ -281,7 +283,6 @@ impl<I: Instrument> Run<'_, I> {
             slowest(|timing| timing.setup),
             slowest(|timing| timing.whole),
         ));
-        self.instrument.keep(number, &done.ranks)?;
         if !done.end.converged {
             say(&format!(
                 "FAILED   trial {number} did not converge within {}",
