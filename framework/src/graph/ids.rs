@@ -1,11 +1,12 @@
 //! Original vertex IDs beside the dense numbering 0 to n - 1, which follows their numeric order unless the graph was reordered.
 //!
 //! Everything users see is in ascending original ID. What depends on that asks here ([`Ids::vertices`], [`Ids::at`],
-//! [`Ids::by_id`]) and never takes dense numbers for places in ascending ID.
+//! [`Ids::by_id`], [`Ids::by_number`]) and never takes dense numbers for places in ascending ID.
 
 use crate::id::GlobalId;
 use crate::memory::Array;
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The original ID of every vertex. IDs are `i64`: negative and sparse ones are welcome.
 #[derive(Clone, Debug)]
@@ -156,6 +157,18 @@ impl Ids {
             Some(order) => order.iter().map(|&v| values[v as usize]).collect(),
         }
     }
+
+    /// The reverse of [`Ids::by_id`]: values in ascending original ID, as an answer has them, by dense number.
+    ///
+    /// # Panics
+    /// If there is not one value a vertex.
+    pub fn by_number<'a, T: Copy + Default>(&self, values: &'a [T]) -> Cow<'a, [T]> {
+        assert_eq!(values.len(), self.len(), "one value a vertex");
+        let Some(order) = self.ascending_order() else { return Cow::Borrowed(values) };
+        let mut all = vec![T::default(); values.len()];
+        order.iter().zip(values).for_each(|(&v, &value)| all[v as usize] = value);
+        Cow::Owned(all)
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +198,7 @@ mod tests {
         assert_eq!([7, -3, 40, 5, 6].map(|id| ids.find(id).map(|v| v.0)), [Some(0), Some(1), Some(2), Some(3), None]);
         assert_eq!((ids.at(1), ids.nth(1), ids.original(GlobalId(1))), (GlobalId(3), 5, -3));
         assert_eq!(ids.by_id(vec!['a', 'b', 'c', 'd']), ['b', 'd', 'a', 'c']);
+        assert_eq!(*ids.by_number(&['b', 'd', 'a', 'c']), ['a', 'b', 'c', 'd']);
         assert_eq!(ids.bytes(), 4 * 12);
         assert!(matches!(make(&[4, 5, 6], &[0, 1, 2]), Ok(Ids::Range { first: 4, len: 3 })));
         assert!(matches!(make(&[], &[]), Ok(Ids::Range { len: 0, .. })));
