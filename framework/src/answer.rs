@@ -1,7 +1,9 @@
-//! The answer of a run: one value a vertex, in dense order (which is ascending original ID), and its hash.
+//! The answer of a run: one value a vertex, in ascending original ID, and its hash.
+//!
+//! Here, and only here, values leave the dense order of the run, so that neither plugins nor files know of reordered graphs.
 
 use crate::field::FieldSpec;
-use crate::graph::Graph;
+use crate::graph::{Graph, Ids};
 use crate::id::GlobalId;
 use sha2::{Digest, Sha256};
 
@@ -21,15 +23,15 @@ pub struct AnswerSpec {
 pub enum Meaning {
     /// A number; `u32::MAX` stands for none and prints as -1.
     Count,
-    /// A vertex by its dense number; the answer holds its original ID.
-    Vertex,
+    /// A class of vertices by the smallest dense number in it; the answer holds the smallest original ID in it.
+    Class,
     /// 0 or 1.
     Flag,
     /// A real number.
     Real,
 }
 
-/// One value a vertex.
+/// One value a vertex, in ascending original ID: value `i` belongs to [`Ids::nth`]`(i)`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// The column's name in answer files.
@@ -54,21 +56,15 @@ pub enum Values {
 impl Answer {
     /// From the raw little-endian elements of the answer field, owned vertices only, in dense order.
     pub(crate) fn from_raw(spec: &AnswerSpec, graph: &Graph, raw: &[u8]) -> Answer {
+        let ids = graph.ids();
         let words = || raw.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
         let values = match spec.meaning {
-            Meaning::Count => Values::Count(words().collect()),
-            Meaning::Flag => Values::Flag(words().map(|word| u8::from(word != 0)).collect()),
-            // A label that is no vertex can only come from corrupt state; it stays visible as an impossible ID.
-            Meaning::Vertex => Values::Vertex(
-                words()
-                    .map(|word| {
-                        if (word as usize) < graph.vertices() { graph.ids().original(GlobalId(word)) } else { i64::MIN }
-                    })
-                    .collect(),
-            ),
-            Meaning::Real => Values::Real(
+            Meaning::Count => Values::Count(ids.by_id(words().collect())),
+            Meaning::Flag => Values::Flag(ids.by_id(words().map(|word| u8::from(word != 0)).collect())),
+            Meaning::Class => Values::Vertex(classes(ids, ids.by_id(words().collect()))),
+            Meaning::Real => Values::Real(ids.by_id(
                 raw.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect(),
-            ),
+            )),
         };
         Answer { column: spec.column, values }
     }
@@ -98,6 +94,23 @@ impl Answer {
         }
         Some(sums)
     }
+}
+
+/// The smallest original ID in the class of each vertex. A label that is no vertex can only come from corrupt state; it stays
+/// visible as an impossible ID.
+fn classes(ids: &Ids, labels: Vec<u32>) -> Vec<i64> {
+    if ids.ascending_order().is_none() {
+        // The smallest dense number has the smallest ID.
+        let name = |label: u32| if (label as usize) < ids.len() { ids.original(GlobalId(label)) } else { i64::MIN };
+        return labels.into_iter().map(name).collect();
+    }
+    // In ascending ID, the first vertex met of a class gives it its name.
+    let mut names = vec![None; ids.len()];
+    let named = ids.iter().zip(labels).map(|(id, label)| match names.get_mut(label as usize) {
+        Some(name) => *name.get_or_insert(id),
+        None => i64::MIN,
+    });
+    named.collect()
 }
 
 /// SplitMix64 of one number. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.

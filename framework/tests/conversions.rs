@@ -1,6 +1,8 @@
 //! What is written reads back as it was; a conversion on disk gives the bytes of one in memory.
 
-use framework::graph::{Direction, Format, Graph, Input, LoadOptions, View, convert, load, verify, write_graph};
+use framework::graph::{
+    Conversion, Direction, Format, Graph, Input, LoadOptions, Order, View, convert, load, verify, write_graph,
+};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -9,6 +11,10 @@ const AS_GIVEN: View = View::AsGiven { incoming: true };
 
 fn options(view: View) -> LoadOptions {
     LoadOptions { view, ..LoadOptions::default() }
+}
+
+fn within(memory: Option<u64>) -> Conversion {
+    Conversion { memory, reorder: None }
 }
 
 fn arcs_of(graph: &Graph) -> Vec<(i64, i64)> {
@@ -53,7 +59,7 @@ fn check_on_disk(text: &[u8], view: View, ending: &str) {
     fs::write(&source, packer.finish().expect("in memory")).expect("written");
     let to = |name: &str, memory| {
         let path = folder.path().join(format!("{name}{ending}"));
-        let done = convert(&Input::Path(source.clone()), &options(view), &path, memory).expect("converted");
+        let done = convert(&Input::Path(source.clone()), &options(view), &path, within(memory)).expect("converted");
         (fs::read(path).expect("written"), done)
     };
     let (one, two) = (to("in-memory", None), to("on-disk", Some(16 << 20)));
@@ -88,7 +94,8 @@ fn a_stored_graph_serves_other_views_and_both_directions() {
     let source = folder.path().join("list.txt");
     fs::write(&source, "5 9\n9 5\n5 5\n9 -3\n9 -3\n").expect("written");
     let stored = folder.path().join("list.gcsr");
-    convert(&Input::Path(source.clone()), &options(View::AsGiven { incoming: false }), &stored, None).expect("stored");
+    convert(&Input::Path(source.clone()), &options(View::AsGiven { incoming: false }), &stored, within(None))
+        .expect("stored");
     verify(&stored).expect("sound");
     for direction in [Direction::Auto, Direction::Directed, Direction::Undirected] {
         for view in [View::AsGiven { incoming: false }, AS_GIVEN, View::Symmetric, View::Simple] {
@@ -105,11 +112,51 @@ fn a_stored_graph_serves_other_views_and_both_directions() {
 }
 
 #[test]
+fn a_reordered_graph_converts_back_to_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("list.txt"), "5 9\n9 5\n5 5\n9 -3\n9 -3\n9 70\n70 71\n-40 9\n").expect("written");
+    let to = |from: &str, name: &str, how| {
+        convert(&Input::Path(at(from)), &options(AS_GIVEN), &at(name), how).expect("converted");
+        fs::read(at(name)).expect("written")
+    };
+    for ending in ["txt", "el", "mtx", "gcsr"] {
+        let plain = to("list.txt", &format!("list.{ending}"), within(None));
+        for order in [Order::Degree, Order::Hub, Order::Rcm] {
+            let how = Conversion { memory: None, reorder: Some(order) };
+            let stored = to("list.txt", "list.other.gcsr", how);
+            verify(&at("list.other.gcsr")).expect("sound");
+            assert_eq!(to("list.other.gcsr", "list.copy.gcsr", within(None)), stored, "a copy keeps the order");
+            assert_eq!(to("list.txt", "list.other.gcsr", Conversion { memory: Some(64 << 20), ..how }), stored);
+            fs::rename(at("list.other.gcsr"), at("list.gcsr")).expect("renamed");
+            let back = to("list.gcsr", &format!("back.{ending}"), within(None));
+            assert!(ending == "gcsr" || back == plain, "{order:?} {ending}");
+        }
+    }
+}
+
+#[test]
+fn an_order_needs_a_file_that_can_hold_it_and_memory() {
+    let arcs: String = (0..1 << 19).map(|i| format!("{i} {}\n", i * 7 % 1001)).collect();
+    let input = Input::Embedded { name: "x", bytes: arcs.leak().as_bytes(), file_name: "x.txt" };
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |name: &str, memory| {
+        let how = Conversion { memory, reorder: Some(Order::Rcm) };
+        convert(&input, &options(AS_GIVEN), &folder.path().join(name), how).expect_err("refused").to_string()
+    };
+    assert!(refused("x.txt", None).contains("a text lists original IDs and cannot hold an order of vertices"));
+    assert!(refused("x.mtx.gz", None).contains("write a .gcsr file"));
+    let error = refused("x.gcsr", Some(26 << 20));
+    assert!(error.contains("--reorder numbers the graph in memory and may need"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
 fn outputs_and_budgets_that_cannot_be_are_refused_before_the_work() {
     let input = Input::Embedded { name: "x", bytes: b"0 1\n", file_name: "x.txt" };
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |name: &str, memory| {
-        let error = convert(&input, &LoadOptions::default(), &folder.path().join(name), memory);
+        let error = convert(&input, &LoadOptions::default(), &folder.path().join(name), within(memory));
         error.expect_err("refused").to_string()
     };
     assert!(refused("x.sg", None).contains("cannot write this format; use .gcsr, .txt"));

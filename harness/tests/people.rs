@@ -14,6 +14,7 @@ fn out(arguments: &[&str]) -> String {
 fn help_groups_options_and_shows_each_plugin_under_its_own_heading() {
     insta::assert_snapshot!("help", out(&["--help"]));
     insta::assert_snapshot!("help_short", out(&["-h"]));
+    insta::assert_snapshot!("help_convert", out(&["graph", "convert", "--help"]));
 }
 
 #[test]

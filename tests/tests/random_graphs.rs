@@ -2,7 +2,7 @@
 //! and how the answer must follow what does change it. A failing graph is shrunk to a small one.
 
 use framework::answer::{Answer, Values, split_mix};
-use framework::graph::Graph;
+use framework::graph::{Graph, Order};
 use framework::probe::Off;
 use framework::run::{Costs, Trial};
 use graphalg_tests::{Case, cases};
@@ -191,6 +191,48 @@ proptest! {
             });
             let found = by_id(&other, &run(&there, &other, place).answer);
             prop_assert_eq!(same(&found, &right.collect()), Ok(()), "{}", case);
+        }
+    }
+
+    #[test]
+    fn another_numbering_of_the_vertices_does_not_show(
+        arcs in arcs(),
+        directed in any::<bool>(),
+        (ranks, threads) in (1usize..=3, 1usize..=2),
+        order in prop::sample::select(vec![Order::Degree, Order::Hub, Order::Rcm]),
+        seed in any::<u64>(),
+    ) {
+        for case in cases() {
+            let plain = graph(&case, &arcs, directed);
+            let other = plain.reordered(order).expect("an order");
+            let [mut here, mut there] = [(); 2].map(|()| case.make().expect("options"));
+            if here.prepare(&plain).is_err() {
+                prop_assert!(there.prepare(&other).is_err());
+                continue;
+            }
+            prop_assert!(there.prepare(&other).is_ok());
+            prop_assert_eq!(here.parameters(), there.parameters(), "{} finds the same source", case);
+            let right = run(&case, &plain, (ranks, threads));
+            let mut found = run(&case, &other, (ranks, threads));
+            prop_assert_eq!(same(&by_id(&other, &found.answer), &by_id(&plain, &right.answer)), Ok(()), "{}", case);
+            let verdict = there.verify(&other, &found.answer);
+            prop_assert!(verdict.is_sound(), "{}: {:?}", case, verdict);
+            if let (Some(found), Some(right)) = (found.answer.check_sums(&other), right.answer.check_sums(&plain)) {
+                prop_assert!(found.iter().zip(&right).all(|(a, b)| (a - b).abs() <= 1.2e-9), "{:?} {:?}", found, right);
+            } else {
+                prop_assert_eq!(found.answer.hash(), right.answer.hash(), "{}", case);
+                let records = [here.result(&plain, &right.answer, &right.end.last), there.result(&other, &found.answer, &found.end.last)];
+                prop_assert_eq!(&records[0], &records[1], "{}", case);
+            }
+            let Some(place) = seed.checked_rem(plain.vertices() as u64) else { continue };
+            let place = place as usize;
+            match &mut found.answer.values {
+                Values::Count(values) => values[place] ^= 1,
+                Values::Vertex(values) => values[place] ^= 1,
+                Values::Flag(values) => values[place] ^= 1,
+                Values::Real(values) => values[place] += 1e-6,
+            }
+            prop_assert!(!there.verify(&other, &found.answer).is_sound(), "{}: place {} was changed", case, place);
         }
     }
 

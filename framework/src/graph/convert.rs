@@ -5,7 +5,7 @@ use super::on_disk;
 use super::source::{Bytes, Input, Opened, Stream, open, unpacked_name};
 use super::text::{Blocks, LoadObserver, Progress};
 use super::write_text::{TextFormat, write_text};
-use super::{Graph, gcsr};
+use super::{Graph, Order, gcsr};
 use crate::error::{Error, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -27,14 +27,24 @@ pub struct Converted {
     pub warnings: Vec<String>,
 }
 
+/// How to convert.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conversion {
+    /// A budget in bytes.
+    pub memory: Option<u64>,
+    /// A new numbering; without one a `.gcsr` keeps that of the input, and a text is always in ascending ID.
+    pub reorder: Option<Order>,
+}
+
 /// Loads `input` and writes it to `output` in the format of its ending: `.gcsr`, `.txt` or `.el`, `.mtx`; the texts with `.gz` too.
 /// The file appears whole or not at all. With a budget of `memory` bytes, an edge list is built on disk beside the
-/// output, to the same bytes; other formats are refused when they would not fit.
+/// output, to the same bytes; other formats, and a new numbering, are refused when they would not fit.
 ///
 /// # Errors
-/// When the input is wrong, the output's ending unknown, the budget too small, or the file cannot be written.
-pub fn convert(input: &Input, options: &LoadOptions, output: &Path, memory: Option<u64>) -> Result<Converted> {
-    convert_observed(input, options, output, memory, None)
+/// When the input is wrong, the output's ending unknown or without place for an order, the budget too small, or the file cannot
+/// be written.
+pub fn convert(input: &Input, options: &LoadOptions, output: &Path, how: Conversion) -> Result<Converted> {
+    convert_observed(input, options, output, how, None)
 }
 
 /// As [`convert`], telling an observer how far the loading is.
@@ -45,14 +55,30 @@ pub fn convert_observed(
     input: &Input,
     options: &LoadOptions,
     output: &Path,
-    memory: Option<u64>,
+    how: Conversion,
     observer: Option<LoadObserver<'_>>,
 ) -> Result<Converted> {
     let target = Target::of(output)?; // before the work
-    let graph = match memory {
+    if how.reorder.is_some() && target != Target::Gcsr {
+        return Err(Error::usage(format!(
+            "--reorder has no effect on {}: a text lists original IDs and cannot hold an order of vertices; write a .gcsr file",
+            output.display()
+        )));
+    }
+    let mut graph = match how.memory {
         None => load_observed(input, options, observer)?,
         Some(memory) => load_within(input, options, output, memory, observer)?,
     };
+    if let Some(order) = how.reorder {
+        let needed = order.bytes_needed(&graph);
+        if how.memory.is_some_and(|memory| needed > memory) {
+            return Err(Error::usage(format!(
+                "--reorder numbers the graph in memory and may need {} MiB; raise --memory or leave one of the two out",
+                (needed >> 20) + 1
+            )));
+        }
+        graph = graph.reordered(order)?;
+    }
     write_to(&graph, target, output)
 }
 
@@ -65,7 +91,7 @@ pub fn write_graph(graph: &Graph, output: &Path) -> Result<Converted> {
 }
 
 /// What an output's name asks for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Gcsr,
     Text { format: TextFormat, is_packed: bool },
@@ -94,19 +120,22 @@ fn write_to(graph: &Graph, target: Target, output: &Path) -> Result<Converted> {
     let mut warnings = graph.warnings().to_vec();
     match target {
         Target::Gcsr => graph.write_gcsr(output)?,
-        Target::Text { format, is_packed } => gcsr::replace_file(output, |file| {
-            let mut out = BufWriter::with_capacity(1 << 16, file);
-            let more = if is_packed {
-                let mut packer = GzEncoder::new(&mut out, Compression::default());
-                let more = write_text(graph, format, &mut packer)?;
-                packer.finish()?;
-                more
-            } else {
-                write_text(graph, format, &mut out)?
-            };
-            warnings.extend(more);
-            out.flush()
-        })?,
+        Target::Text { format, is_packed } => {
+            let graph = graph.ascending()?;
+            gcsr::replace_file(output, |file| {
+                let mut out = BufWriter::with_capacity(1 << 16, file);
+                let more = if is_packed {
+                    let mut packer = GzEncoder::new(&mut out, Compression::default());
+                    let more = write_text(&graph, format, &mut packer)?;
+                    packer.finish()?;
+                    more
+                } else {
+                    write_text(&graph, format, &mut out)?
+                };
+                warnings.extend(more);
+                out.flush()
+            })?
+        }
     }
     Ok(Converted { vertices: graph.vertices() as u64, arcs: graph.outgoing().arcs() as u64, warnings })
 }

@@ -1,7 +1,6 @@
 //! What `graph info` says of a graph: facts of the input, degrees, and what the arrays take. One pass over the rows.
 
-use super::{Graph, Ids, Incoming};
-use crate::id::GlobalId;
+use super::{Graph, Incoming};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -28,6 +27,8 @@ pub struct Info {
     pub id_max: Option<i64>,
     /// Whether the IDs are one range without gaps.
     pub ids_contiguous: bool,
+    /// Whether the vertices are numbered in another order than ascending ID.
+    pub reordered: bool,
     /// Smallest out-degree, in the view held.
     pub degree_min: u64,
     /// Largest out-degree.
@@ -53,7 +54,7 @@ pub struct BytesHeld {
     pub incoming_offsets: u64,
     /// The same of the transpose, if held apart.
     pub incoming_targets: u64,
-    /// Original IDs; 0 if they are one range.
+    /// Original IDs: 0 if they are one range, 8 a vertex if listed, 12 if reordered.
     pub ids: u64,
     /// Whether the targets lie in a mapped file.
     pub mapped: bool,
@@ -69,12 +70,13 @@ pub fn info(graph: &Graph) -> Info {
         (0..vertices).into_par_iter().filter(|&v| !others(rows.row(v), v) && !others(incoming.row(v), v)).count() as u64
     });
     let facts = graph.facts();
-    let original = |v: u32| graph.ids().original(GlobalId(v));
+    let ids = graph.ids();
+    let id_min = (vertices > 0).then(|| ids.nth(0));
+    let id_max = ids.len().checked_sub(1).map(|last| ids.nth(last));
     let (incoming_offsets, incoming_targets) = match &graph.incoming {
         Incoming::Rows(csr) => (8 * csr.offsets().len() as u64, 4 * csr.arcs() as u64),
         Incoming::Same | Incoming::Absent => (0, 0),
     };
-    let ids_contiguous = matches!(graph.ids(), Ids::Range { .. });
     Info {
         name: graph.name().to_string(),
         vertices: u64::from(vertices),
@@ -83,9 +85,10 @@ pub fn info(graph: &Graph) -> Info {
         self_loops: facts.self_loops,
         duplicate_arcs: facts.duplicate_arcs,
         listed: facts.listed,
-        id_min: (vertices > 0).then(|| original(0)),
-        id_max: vertices.checked_sub(1).map(original),
-        ids_contiguous,
+        id_min,
+        id_max,
+        ids_contiguous: id_min.zip(id_max).is_none_or(|(min, max)| max.abs_diff(min) < u64::from(vertices)),
+        reordered: ids.ascending_order().is_some(),
         degree_min: degrees().min().unwrap_or(0),
         degree_max: degrees().max().unwrap_or(0),
         degree_mean: if vertices == 0 { 0.0 } else { rows.arcs() as f64 / f64::from(vertices) },
@@ -95,7 +98,7 @@ pub fn info(graph: &Graph) -> Info {
             targets: 4 * rows.arcs() as u64,
             incoming_offsets,
             incoming_targets,
-            ids: if ids_contiguous { 0 } else { 8 * u64::from(vertices) },
+            ids: ids.bytes() as u64,
             mapped: rows.targets().is_mapped(),
         },
         warnings: graph.warnings().to_vec(),

@@ -1,9 +1,9 @@
 //! Graphs in memory: compressed sparse rows, the original IDs beside them, and what the input said about itself.
 //!
 //! A graph comes from a file, from a generator or from a list of arcs ([`Graph::from_arcs`]). Vertices are
-//! numbered densely in ascending original ID, rows are sorted and free of duplicates, and every target was proved to be a
-//! vertex: inner loops rely on it. Memory: 4 bytes an arc and 8 a vertex for each direction held, and 8 a vertex for
-//! original IDs that are not one range.
+//! numbered densely in ascending original ID unless the graph was reordered ([`Graph::reordered`]), rows are sorted and free
+//! of duplicates, and every target was proved to be a vertex: inner loops rely on it. Memory: 4 bytes an arc and 8 a
+//! vertex for each direction held, and 8 a vertex for original IDs that are not one range, 12 if they do not ascend.
 
 mod arcs;
 mod bucket;
@@ -18,6 +18,7 @@ mod load;
 mod numbering;
 mod on_disk;
 mod read;
+mod reorder;
 mod rows;
 mod source;
 mod text;
@@ -25,12 +26,13 @@ mod view;
 mod write_text;
 
 pub use arcs::Arcs;
-pub use convert::{Converted, convert, convert_observed, write_graph};
+pub use convert::{Conversion, Converted, convert, convert_observed, write_graph};
 pub use gcsr::verify;
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
 pub use info::{BytesHeld, Info, info};
 pub use load::{Direction, Format, LoadOptions, load, load_observed};
+pub use reorder::Order;
 pub use source::Input;
 pub use text::{LoadObserver, LoadStage};
 

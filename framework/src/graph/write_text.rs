@@ -26,7 +26,7 @@ pub(super) enum TextFormat {
     Mtx,
 }
 
-/// Writes the graph, in the view it has; returns warnings, each a sentence.
+/// Writes the graph, numbered in ascending ID, in the view it has; returns warnings, each a sentence.
 pub(super) fn write_text(graph: &Graph, format: TextFormat, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let is_undirected = graph.is_symmetric();

@@ -6,8 +6,8 @@ use crate::people::say;
 use clap::{Args, Subcommand, ValueHint, value_parser};
 use framework::error::{Error, Result};
 use framework::graph::{
-    Converted, Direction, Format, Generator, Info, Input, LoadOptions, Recipe, View, convert, info, load, verify,
-    write_graph,
+    Conversion, Converted, Direction, Format, Generator, Info, Input, LoadOptions, Order, Recipe, View, convert, info,
+    load, verify, write_graph,
 };
 use framework::words::{bytes, counted, grouped};
 use std::fmt::Write;
@@ -54,6 +54,9 @@ pub(crate) struct Convert {
     /// Most memory to use, as 800M or 4G; a larger edge list is sorted on disk beside OUT
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
+    /// Number the vertices of a .gcsr file for caches; answers stay those of the original IDs
+    #[arg(long, value_name = "ORDER", value_enum)]
+    reorder: Option<Order>,
 }
 
 /// Options of `graph generate`.
@@ -150,7 +153,8 @@ impl GraphCommand {
         match self {
             GraphCommand::Convert(options) => {
                 let read = options.read.options(View::AsGiven { incoming: true });
-                let converted = convert(&input(&options.input)?, &read, &options.output, options.memory)?;
+                let how = Conversion { memory: options.memory, reorder: options.reorder };
+                let converted = convert(&input(&options.input)?, &read, &options.output, how)?;
                 say_written(&options.output, &converted, began);
             }
             GraphCommand::Generate(options) => {
@@ -199,6 +203,9 @@ fn text(info: &Info, is_verified: bool) -> String {
     row("self-loops", grouped(info.self_loops));
     if let (Some(first), Some(last)) = (info.id_min, info.id_max) {
         row("IDs", format!("{first} to {last}{}", if info.ids_contiguous { ", without gaps" } else { "" }));
+    }
+    if info.reordered {
+        row("order", "not that of the IDs: the graph was reordered".into());
     }
     row("out-degree", format!("{} to {}, mean {:.2}", info.degree_min, grouped(info.degree_max), info.degree_mean));
     if let Some(isolated) = info.isolated {

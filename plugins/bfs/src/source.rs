@@ -61,12 +61,12 @@ impl Source {
         };
         match self {
             Source::Original(id) => graph.ids().find(id).map(Some).ok_or_else(|| absent(id.to_string())),
-            Source::Index(place) if place < n => Ok(Some(GlobalId(place as u32))),
+            Source::Index(place) if place < n => Ok(Some(graph.ids().at(place as usize))),
             Source::Index(place) => Err(absent(format!("index:{place}"))),
-            Source::Random(seed) => Ok(split_mix(seed).checked_rem(n).map(|place| GlobalId(place as u32))),
+            Source::Random(seed) => Ok(split_mix(seed).checked_rem(n).map(|place| graph.ids().at(place as usize))),
             Source::MaxDegree => {
-                let degree = |v: &u32| graph.outgoing().degree(*v);
-                Ok((0..n as u32).rev().max_by_key(degree).map(GlobalId))
+                // Of several, `max_by_key` takes the last.
+                Ok(graph.ids().vertices().rev().max_by_key(|v| graph.outgoing().degree(v.0)))
             }
         }
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Compares the answer with a plain search from `start`.
 pub(crate) fn verify(graph: &Graph, start: Option<GlobalId>, answer: &Answer) -> Verdict {
-    let right = levels(graph, start);
+    let right = graph.ids().by_id(levels(graph, start));
     let Values::Count(levels) = &answer.values else {
         return Verdict::require(false, "the answer of bfs is levels", None, || format!("{:?}", answer.column));
     };
@@ -21,7 +21,7 @@ pub(crate) fn verify(graph: &Graph, start: Option<GlobalId>, answer: &Answer) ->
     match (0..right.len()).find(|&v| levels[v] != right[v]) {
         None => Verdict::Sound,
         Some(v) => {
-            let id = graph.ids().original(GlobalId(v as u32));
+            let id = graph.ids().nth(v);
             Verdict::require(false, "a level is the fewest edges from the source", Some(id), || {
                 format!("found {}, right is {}", levels[v] as i32, right[v] as i32)
             })

@@ -86,7 +86,7 @@ impl GraphAlgorithm for Cc {
     }
 
     fn answer(&self) -> AnswerSpec {
-        AnswerSpec { field: LABEL.spec(), column: "component", meaning: Meaning::Vertex }
+        AnswerSpec { field: LABEL.spec(), column: "component", meaning: Meaning::Class }
     }
 
     fn parameters(&self) -> Record {

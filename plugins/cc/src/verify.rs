@@ -1,9 +1,8 @@
-//! The serial check: a flood from each vertex in ascending order, which meets the smallest vertex of a component first.
+//! The serial check: a flood from each vertex in ascending ID, which meets the smallest vertex of a component first.
 
 use framework::answer::{Answer, Values};
 use framework::fault::Verdict;
 use framework::graph::Graph;
-use framework::id::GlobalId;
 
 /// Compares the answer with a plain flood.
 pub(crate) fn verify(graph: &Graph, answer: &Answer) -> Verdict {
@@ -19,7 +18,7 @@ pub(crate) fn verify(graph: &Graph, answer: &Answer) -> Verdict {
     match (0..right.len()).find(|&v| labels[v] != right[v]) {
         None => Verdict::Sound,
         Some(v) => {
-            let id = graph.ids().original(GlobalId(v as u32));
+            let id = graph.ids().nth(v);
             Verdict::require(false, "a label is the smallest ID of its component", Some(id), || {
                 format!("found {}, right is {}", labels[v], right[v])
             })
@@ -30,11 +29,12 @@ pub(crate) fn verify(graph: &Graph, answer: &Answer) -> Verdict {
 fn labels(graph: &Graph) -> Vec<i64> {
     let mut labels = vec![None; graph.vertices()];
     let mut stack = Vec::new();
-    for first in 0..graph.vertices() as u32 {
+    for vertex in graph.ids().vertices() {
+        let first = vertex.0;
         if labels[first as usize].is_some() {
             continue;
         }
-        let name = graph.ids().original(GlobalId(first));
+        let name = graph.ids().original(vertex);
         labels[first as usize] = Some(name);
         stack.push(first);
         while let Some(u) = stack.pop() {
@@ -46,5 +46,5 @@ fn labels(graph: &Graph) -> Vec<i64> {
             }
         }
     }
-    labels.into_iter().flatten().collect()
+    graph.ids().by_id(labels).into_iter().flatten().collect()
 }

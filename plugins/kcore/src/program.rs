@@ -191,6 +191,7 @@ impl GraphAlgorithm for KCore {
     fn result(&self, graph: &Graph, answer: &Answer, _last: &Tally) -> Record {
         match &answer.values {
             Values::Flag(member) => {
+                let member = graph.ids().by_number(member);
                 let inside = |v: &u32| member[*v as usize] == 1;
                 let row = |v: u32| graph.outgoing().row(v).iter().filter(|u| inside(u)).count() as u64;
                 let arcs: u64 = (0..member.len() as u32).filter(inside).map(row).sum();

@@ -4,11 +4,10 @@
 use framework::answer::{Answer, Values};
 use framework::fault::Verdict;
 use framework::graph::Graph;
-use framework::id::GlobalId;
 
 /// Compares the answer with a plain peel.
 pub(crate) fn verify(graph: &Graph, k: Option<u32>, answer: &Answer) -> Verdict {
-    let cores = cores(graph);
+    let cores = graph.ids().by_id(cores(graph));
     let (found, right): (Vec<u32>, Vec<u32>) = match (&answer.values, k) {
         (Values::Count(found), None) => (found.clone(), cores),
         (Values::Flag(found), Some(k)) => (
@@ -29,7 +28,7 @@ pub(crate) fn verify(graph: &Graph, k: Option<u32>, answer: &Answer) -> Verdict 
     match (0..right.len()).find(|&v| found[v] != right[v]) {
         None => Verdict::Sound,
         Some(v) => {
-            let id = graph.ids().original(GlobalId(v as u32));
+            let id = graph.ids().nth(v);
             Verdict::require(false, "a vertex is in the k-core if k of its neighbours are", Some(id), || {
                 format!("found {}, right is {}", found[v], right[v])
             })

@@ -18,7 +18,7 @@ use framework::error::Result;
 use framework::fault::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
-use framework::id::{GlobalId, LocalId};
+use framework::id::LocalId;
 use framework::op::{Access, GatherOp, Settled, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
@@ -182,8 +182,7 @@ impl GraphAlgorithm for PageRank {
             order.truncate(TOP);
         }
         order.sort_unstable_by(by_rank);
-        let top: Vec<_> =
-            order.iter().map(|&v| json!([graph.ids().original(GlobalId(v)), ranks[v as usize]])).collect();
+        let top: Vec<_> = order.iter().map(|&v| json!([graph.ids().nth(v as usize), ranks[v as usize]])).collect();
         Record::from_iter([
             ("residual".into(), json!(last.residual.value())),
             ("sum".into(), json!(ranks.iter().sum::<f64>())),

@@ -12,7 +12,7 @@ pub(crate) fn verify(graph: &Graph, damping: f64, tolerance: f64, answer: &Answe
     let Values::Real(ranks) = &answer.values else {
         return Verdict::require(false, "the answer of pagerank is ranks", None, || format!("{:?}", answer.column));
     };
-    let right = ranks_of(graph, damping, tolerance);
+    let right = graph.ids().by_id(ranks_of(graph, damping, tolerance));
     if ranks.len() != right.len() {
         return Verdict::require(false, "every vertex has a rank", None, || {
             format!("{} ranks for {} vertices", ranks.len(), right.len())

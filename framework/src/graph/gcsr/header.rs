@@ -3,7 +3,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0..8 | magic |
-//! | 8..12 | version, 1 |
+//! | 8..12 | version: 1, or 2 if there is an order section, so that a program that knows none says so |
 //! | 12..16 | bytes of the header, 4096 |
 //! | 16..24 | checksum of bytes 24..4096 |
 //! | 24..32 | bytes of the file |
@@ -21,15 +21,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the header.
 pub(super) const HEADER: usize = PAGE;
-const VERSION: u32 = 1;
+/// Version of files without an order section, and of those with one.
+const PLAIN: u32 = 1;
+const ORDERED: u32 = 2;
 const DIRECTED: u32 = 1;
 const SYMMETRIC: u32 = 2;
 const NAME: Range<usize> = 104..360;
 const TABLE: usize = 512;
 const ENTRY: usize = 32;
 
-/// What a section holds; the numbers are those in the file, and the order is that of the file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// What a section holds; the numbers are those in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Kind {
     Offsets = 1,
@@ -37,12 +39,26 @@ pub(super) enum Kind {
     IncomingOffsets = 3,
     IncomingTargets = 4,
     Ids = 5,
+    Order = 7,
     Sums = 6,
 }
 
 impl Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Offsets, Kind::Targets, Kind::IncomingOffsets, Kind::IncomingTargets, Kind::Ids, Kind::Sums];
+    /// All, in the order of the file.
+    const ALL: [Kind; 7] = [
+        Kind::Offsets,
+        Kind::Targets,
+        Kind::IncomingOffsets,
+        Kind::IncomingTargets,
+        Kind::Ids,
+        Kind::Order,
+        Kind::Sums,
+    ];
+
+    /// The place in [`Kind::ALL`].
+    fn place(self) -> Option<usize> {
+        Kind::ALL.iter().position(|&kind| kind == self)
+    }
 
     /// As messages call it.
     pub(super) fn name(self) -> &'static str {
@@ -52,6 +68,7 @@ impl Kind {
             Kind::IncomingOffsets => "incoming offsets",
             Kind::IncomingTargets => "incoming targets",
             Kind::Ids => "ids",
+            Kind::Order => "order",
             Kind::Sums => "sums",
         }
     }
@@ -102,7 +119,8 @@ impl Header {
         let mut page = vec![0u8; HEADER];
         let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &MAGIC);
-        put(8, &VERSION.to_le_bytes());
+        let version = if self.place(Kind::Order).is_some() { ORDERED } else { PLAIN };
+        put(8, &version.to_le_bytes());
         put(12, &(HEADER as u32).to_le_bytes());
         put(24, &file_bytes.to_le_bytes());
         let flags = if meta.facts.directed { DIRECTED } else { 0 } | if meta.is_symmetric { SYMMETRIC } else { 0 };
@@ -142,9 +160,9 @@ impl Header {
         let Some(page) = bytes.get(..HEADER) else { return Err(truncated(HEADER as u64)) };
         let word = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("four bytes"));
         let long = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().expect("eight bytes"));
-        if word(8) != VERSION || word(12) != HEADER as u32 {
+        if ![PLAIN, ORDERED].contains(&word(8)) || word(12) != HEADER as u32 {
             return Err(format!(
-                "version {} of the .gcsr format; this program reads version {VERSION}, so convert the file again",
+                "version {} of the .gcsr format; this program reads versions {PLAIN} and {ORDERED}, so convert the file again",
                 word(8)
             ));
         }
@@ -185,7 +203,7 @@ impl Header {
             let at = TABLE + ENTRY * entry;
             let (offset, length) = (long(at + 8), long(at + 16));
             let kind = Kind::ALL.into_iter().find(|&kind| kind as u32 == word(at));
-            let rises = |kind: &Kind| header.places.last().is_none_or(|last| last.kind < *kind);
+            let rises = |kind: &Kind| header.places.last().is_none_or(|last| last.kind.place() < kind.place());
             let Some(kind) = kind.filter(rises) else {
                 return Err(format!("section {entry} is of unknown kind {} or out of order", word(at)));
             };
@@ -196,6 +214,9 @@ impl Header {
             }
             end = offset + length;
             header.places.push(Place { kind, offset: offset as usize, bytes: length as usize, sum: long(at + 24) });
+        }
+        if (word(8) == ORDERED) != header.place(Kind::Order).is_some() {
+            return Err(format!("version {} of the format does not go with these sections", word(8)));
         }
         header.check_complete(end, bytes.len() as u64)?;
         Ok(header)
@@ -208,6 +229,7 @@ impl Header {
             Kind::Offsets | Kind::IncomingOffsets => Some(8 * (vertices + 1)),
             Kind::Targets | Kind::IncomingTargets => Some(4 * u128::from(self.meta.arcs)),
             Kind::Ids => Some(8 * vertices),
+            Kind::Order => Some(4 * vertices),
             Kind::Sums => None,
         }
     }
@@ -215,7 +237,8 @@ impl Header {
     fn check_complete(&self, end: u64, file: u64) -> Result<(), String> {
         let has = |kind| self.place(kind).is_some();
         let incoming = [has(Kind::IncomingOffsets), has(Kind::IncomingTargets)];
-        if !has(Kind::Offsets) || !has(Kind::Targets) || !has(Kind::Sums) || incoming[0] != incoming[1] {
+        let halves = incoming[0] != incoming[1] || (has(Kind::Order) && !has(Kind::Ids));
+        if !has(Kind::Offsets) || !has(Kind::Targets) || !has(Kind::Sums) || halves {
             return Err("a section is missing; convert the file again from its source".into());
         }
         let meta = &self.meta;

@@ -7,7 +7,8 @@
 //! | offsets | `u64`, n + 1 | always |
 //! | targets | `u32`, one an arc | always |
 //! | incoming offsets, incoming targets | the same, of the transpose | a directed graph that was stored with them |
-//! | ids | `i64`, n, ascending | original IDs that are not one range |
+//! | ids | `i64`, n, ascending unless there is an order | original IDs that are not one range |
+//! | order | `u32`, n: the vertices in ascending ID | a reordered graph |
 //! | sums | `u64`, one for each 1 MiB of the sections before, in their order | always |
 //!
 //! The header holds magic, version, its own checksum, the file's length, flags, counts, facts, name, and per section kind, place,
@@ -104,11 +105,12 @@ pub(super) fn open(path: &Path, backing: &Backing<'_>) -> Result<Graph> {
     let header = header::Header::read(backing.bytes()).map_err(|text| problem(path, text))?;
     let meta = &header.meta;
     let missing = || problem(path, "a section does not lie in the file; the file is damaged, convert it again");
+    let damaged =
+        |text: String| problem(path, format!("{text}; the file is damaged, convert it again from its source"));
     let csr = |offsets: Kind, targets: Kind| -> Result<Option<Csr>> {
         let (Some(offsets), Some(targets)) = (header.place(offsets), header.place(targets)) else { return Ok(None) };
         let offsets = backing.array(offsets).ok_or_else(missing)?;
         let targets = backing.array(targets).ok_or_else(missing)?;
-        let damaged = |text| problem(path, format!("{text}; the file is damaged, convert it again from its source"));
         Csr::new(offsets, targets).map(Some).map_err(damaged)
     };
     let outgoing = csr(Kind::Offsets, Kind::Targets)?.ok_or_else(missing)?;
@@ -121,13 +123,13 @@ pub(super) fn open(path: &Path, backing: &Backing<'_>) -> Result<Graph> {
         None => Ids::Range { first: meta.first_id, len: meta.vertices },
         Some(place) => {
             let ids: Array<i64> = backing.array(place).ok_or_else(missing)?;
-            if ids.par_windows(2).any(|pair| pair[0] >= pair[1]) {
-                return Err(problem(
-                    path,
-                    "the IDs do not ascend; the file is damaged, convert it again from its source",
-                ));
+            match header.place(Kind::Order) {
+                None if ids.par_windows(2).any(|pair| pair[0] >= pair[1]) => {
+                    return Err(damaged("the IDs do not ascend".into()));
+                }
+                None => Ids::ascending(ids),
+                Some(order) => Ids::reordered(ids, backing.array(order).ok_or_else(missing)?).map_err(damaged)?,
             }
-            Ids::ascending(ids)
         }
     };
     Graph::from_parts(meta.name.clone(), ids, outgoing, incoming, meta.facts.clone())

@@ -1,4 +1,4 @@
-use super::super::View;
+use super::super::{Order, View};
 use super::*;
 use proptest::prelude::*;
 use std::fs;
@@ -6,6 +6,12 @@ use std::fs;
 fn sample(directed: bool, view: View) -> Graph {
     let pairs: Vec<(i64, i64)> = (0..3_000).map(|i| (i * i % 977 * 5, i * 31 % 1_009 * 5 - 60)).collect();
     Graph::from_pairs("sample", &pairs, directed, view).expect("few vertices")
+}
+
+/// The sample in the order of the file, or reordered.
+fn either(is_reordered: bool, view: View) -> Graph {
+    let graph = sample(true, view);
+    if is_reordered { graph.reordered(Order::Degree).expect("an order") } else { graph }
 }
 
 fn stored(graph: &Graph) -> Vec<u8> {
@@ -23,7 +29,12 @@ fn read(bytes: &[u8]) -> Result<Graph> {
 
 fn assert_same(one: &Graph, two: &Graph) {
     assert_eq!((one.name(), one.facts()), (two.name(), two.facts()));
-    assert!(one.ids().iter().eq(two.ids().iter()));
+    let by_number = |graph: &Graph| {
+        let ids = graph.ids();
+        (0..ids.len() as u32).map(|v| ids.original(crate::id::GlobalId(v))).collect::<Vec<_>>()
+    };
+    assert_eq!(by_number(one), by_number(two));
+    assert_eq!(one.ids().ascending_order(), two.ids().ascending_order());
     assert_eq!(one.outgoing().offsets()[..], two.outgoing().offsets()[..]);
     assert_eq!(one.outgoing().targets()[..], two.outgoing().targets()[..]);
     assert_eq!(one.is_symmetric(), two.is_symmetric());
@@ -50,6 +61,43 @@ fn every_view_reads_back_as_it_was_written_and_a_mapped_file_is_not_copied() {
     }
     let empty = Graph::from_pairs("", &[], true, View::Symmetric).expect("no vertices");
     assert_same(&empty, &read(&stored(&empty)).expect("a graph"));
+}
+
+#[test]
+fn a_reordered_graph_keeps_its_order_and_other_programs_are_told() {
+    for view in [View::AsGiven { incoming: true }, View::Simple] {
+        for order in [Order::Degree, Order::Hub, Order::Rcm] {
+            let graph = sample(true, view).reordered(order).expect("an order");
+            let bytes = stored(&graph);
+            assert_same(&graph, &read(&bytes).expect("a graph"));
+            assert_eq!(bytes[8], 2, "the version");
+            let plain = graph.ascending().expect("sound");
+            assert_eq!(stored(&plain), stored(&sample(true, view)));
+            assert_eq!(stored(&plain)[8], 1, "the version of a file without order is the one of old programs");
+        }
+    }
+}
+
+#[test]
+fn an_order_that_does_not_fit_the_ids_is_refused() {
+    let whole = stored(&either(true, View::Symmetric));
+    let place = header::Header::read(&whole).expect("sound").place(Kind::Order).expect("an order").clone();
+    let check = |second: u32, words: &str| {
+        let mut bytes = whole.clone();
+        bytes[place.offset + 4..place.offset + 8].copy_from_slice(&second.to_le_bytes());
+        let error = read(&bytes).expect_err("no order").to_string();
+        assert!(error.contains(words) && error.contains("damaged"), "{error}");
+    };
+    let first = u32::from_le_bytes(whole[place.offset..place.offset + 4].try_into().expect("four bytes"));
+    check(first, "do not ascend along their order");
+    check(u32::MAX, "which is no vertex");
+    // An order without the version that has one, and the other way round.
+    for (graph, version) in [(&either(true, View::Simple), 1u8), (&either(false, View::Simple), 2)] {
+        let mut bytes = stored(graph);
+        bytes[8] = version;
+        let error = read(&bytes).expect_err("contradicts itself").to_string();
+        assert!(error.contains("does not go with these sections"), "{error}");
+    }
 }
 
 #[test]
@@ -81,8 +129,8 @@ fn a_damaged_block_is_named() {
 
 proptest! {
     #[test]
-    fn any_flipped_byte_is_found_by_verify_and_never_crashes_opening(at in 0usize..1 << 20, flip in 1u8..) {
-        let mut bytes = stored(&sample(true, View::AsGiven { incoming: true }));
+    fn any_flipped_byte_is_found_by_verify_and_never_crashes_opening(at in 0usize..1 << 20, flip in 1u8.., reordered: bool) {
+        let mut bytes = stored(&either(reordered, View::AsGiven { incoming: true }));
         let at = at % bytes.len();
         bytes[at] ^= flip;
         prop_assert!(verify_bytes(Path::new("x"), &bytes).is_err(), "byte {at} of {}", bytes.len());
@@ -95,9 +143,10 @@ proptest! {
 
     #[test]
     fn a_header_with_any_numbers_and_a_fitting_checksum_never_crashes(
-        changes in prop::collection::vec((24usize..700, any::<u8>()), 1..6),
+        changes in prop::collection::vec((24usize..800, any::<u8>()), 1..6),
+        reordered: bool,
     ) {
-        let mut bytes = stored(&sample(true, View::AsGiven { incoming: false }));
+        let mut bytes = stored(&either(reordered, View::AsGiven { incoming: false }));
         for (at, value) in changes {
             bytes[at] = value;
         }

@@ -18,6 +18,7 @@ enum Section<'a> {
     IncomingOffsets(Box<dyn Read + 'a>),
     IncomingTargets(Box<dyn Read + 'a>),
     Ids(Box<dyn Read + 'a>),
+    Order(Box<dyn Read + 'a>),
 }
 
 impl<'a> Section<'a> {
@@ -28,6 +29,7 @@ impl<'a> Section<'a> {
             Section::IncomingOffsets(content) => (Kind::IncomingOffsets, content),
             Section::IncomingTargets(content) => (Kind::IncomingTargets, content),
             Section::Ids(content) => (Kind::Ids, content),
+            Section::Order(content) => (Kind::Order, content),
         }
     }
 }
@@ -115,6 +117,11 @@ pub(super) fn write_graph(graph: &Graph, path: &Path) -> Result<()> {
         Ids::Range { first, .. } => *first,
         Ids::Listed(ids) => {
             sections.push(Section::Ids(Box::new(bytes_of(ids))));
+            0
+        }
+        Ids::Reordered { ids, order } => {
+            sections.push(Section::Ids(Box::new(bytes_of(ids))));
+            sections.push(Section::Order(Box::new(bytes_of(order))));
             0
         }
     };
