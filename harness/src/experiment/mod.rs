@@ -4,6 +4,7 @@
 //! what is there; `analyze` and `plot` take the collector's rows only. Nothing in a run folder is ever rewritten but what can be
 //! rebuilt.
 
+mod analyze;
 mod attempt;
 mod collect;
 mod durable;
@@ -32,6 +33,8 @@ pub(crate) enum ExperimentCommand {
     Run(runner::RunPlan),
     /// Check everything that ran and write the tables
     Collect(RunFolder),
+    /// Pair methods and say what they cost or gain (performance runs only)
+    Analyze(RunFolder),
 }
 
 /// A run folder.
@@ -51,6 +54,7 @@ impl ExperimentCommand {
         match self {
             ExperimentCommand::Run(options) => options.run(registry),
             ExperimentCommand::Collect(folder) => collect::run(&folder.run),
+            ExperimentCommand::Analyze(folder) => analyze::run(&folder.run),
         }
     }
 }

@@ -265,10 +265,8 @@ fn refuse_other_order(judged: &mut [Judged]) {
             .filter_map(|&index| judged[index].attempt.as_ref())
             .map(|attempt| (attempt.sequence, attempt.method_index))
             .collect();
-        let is_in_order = places
-            .iter()
-            .enumerate()
-            .all(|(place, (sequence, method))| *method == place && *sequence == places[0].0 + place as u64);
+        let start = |(sequence, method): &(u64, usize)| sequence.checked_sub(*method as u64);
+        let is_in_order = places.iter().all(|place| start(place).is_some() && start(place) == start(&places[0]));
         if !is_in_order {
             group.into_iter().for_each(|index| {
                 judged[index].disqualify("order: the methods of this repeat did not alternate as planned")

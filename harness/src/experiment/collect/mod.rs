@@ -3,7 +3,8 @@
 mod judge;
 mod tables;
 
-pub(crate) use judge::{Collected, Judged, Standing};
+pub(crate) use judge::Collected;
+use judge::Standing;
 pub(crate) use tables::text as table_text;
 
 use super::durable;
