@@ -5,7 +5,7 @@ mod list;
 pub(crate) mod run;
 
 use crate::cli::Stop;
-use crate::experiment::ExperimentCommand;
+use crate::experiment::{ExperimentCommand, nsys::Nsys};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use clap_complete::Shell;
 use framework::algorithm::Registry;
@@ -39,6 +39,8 @@ pub(crate) enum Subcommands {
     /// Run a plan of measurements, and turn it into tables and plots that can be trusted
     #[command(subcommand)]
     Experiment(ExperimentCommand),
+    /// Watch one run with Nsight Systems (this node only; never evidence of speed)
+    Nsys(Box<Nsys>),
     /// Completions for a shell, on stdout
     Completions {
         /// The shell
@@ -59,6 +61,7 @@ impl Subcommands {
             Subcommands::List => list::run(registry)?,
             Subcommands::Graph(graph) => return graph.run(),
             Subcommands::Experiment(experiment) => return experiment.run(registry),
+            Subcommands::Nsys(nsys) => return nsys.run(registry),
             Subcommands::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut command, "harness", &mut text);

@@ -8,10 +8,14 @@ mod analyze;
 mod attempt;
 mod collect;
 mod durable;
+mod equivalence;
 mod manifest;
+pub(crate) mod nsys;
 mod plan;
+mod plot;
 mod process;
 mod runner;
+mod slurm;
 mod stdout;
 mod traces;
 mod verdict;
@@ -35,6 +39,12 @@ pub(crate) enum ExperimentCommand {
     Collect(RunFolder),
     /// Pair methods and say what they cost or gain (performance runs only)
     Analyze(RunFolder),
+    /// Draw a performance run: SVG, PNG, their numbers, and one HTML report
+    Plot(plot::Plot),
+    /// Compare a performance run with a profiling run: answers, iterations, detections
+    CheckEquivalence(equivalence::CheckEquivalence),
+    /// Write sbatch scripts that call the same commands
+    Slurm(slurm::Slurm),
 }
 
 /// A run folder.
@@ -55,6 +65,9 @@ impl ExperimentCommand {
             ExperimentCommand::Run(options) => options.run(registry),
             ExperimentCommand::Collect(folder) => collect::run(&folder.run),
             ExperimentCommand::Analyze(folder) => analyze::run(&folder.run),
+            ExperimentCommand::Plot(options) => options.run(),
+            ExperimentCommand::CheckEquivalence(options) => options.run(),
+            ExperimentCommand::Slurm(options) => options.run(registry),
         }
     }
 }

@@ -3,8 +3,8 @@
 mod pairs;
 mod statistics;
 
-pub(crate) use pairs::{Kind, Pairing, pairings};
-pub(crate) use statistics::{Interval, median, summary};
+pub(crate) use pairs::{Kind, Pairing, pairings, summary_table};
+pub(crate) use statistics::{Interval, summary};
 
 use super::collect::{self, Collected};
 use super::durable;
@@ -44,7 +44,7 @@ pub(crate) fn run(run: &Path) -> Result<ExitCode> {
     durable::folder(&folder)?;
     durable::sweep(&folder);
     durable::replace(&folder.join("pairs.csv"), &collect::table_text(&pairs::table(&pairings))?)?;
-    durable::replace(&folder.join("summary.csv"), &collect::table_text(&pairs::summary_table(&pairings))?)?;
+    durable::replace(&folder.join("summary.csv"), &collect::table_text(&summary_table(&pairings))?)?;
     for line in pairs::sentences(&pairings) {
         say(&line);
     }
