@@ -141,7 +141,7 @@ pub(crate) fn fields(record: &Map<String, Value>) -> Result<[f64; 24], String> {
 }
 
 /// The rank records: of several ranks theirs, of one the timing record itself.
-pub(crate) fn rank_records<'a>(records: &'a Records, ranks: u32) -> Vec<&'a Map<String, Value>> {
+pub(crate) fn rank_records(records: &Records, ranks: u32) -> Vec<&Map<String, Value>> {
     if ranks == 1 { records.timing.iter().collect() } else { records.rank_timings.iter().collect() }
 }
 
