@@ -7,7 +7,7 @@ use crate::algorithm::{GraphAlgorithm, Tally};
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::guard::Guard;
-use crate::probe::{Activity, Probe, Stage};
+use crate::probe::{Probe, Stage};
 use crate::step::Step;
 use crate::timing::Clock;
 use std::time::Instant;
@@ -41,10 +41,12 @@ pub fn drive<P: Probe, G: Guard>(
     step.total = clock.stage(Stage::Agree, 0, || exchange.agree(start))?;
     let mut converged = false;
     while !converged && step.index < limit {
-        guard.observe(step)?;
         let iteration = step.index;
-        clock.activity(iteration, Activity { owned: step.part.owned() as u64, active: step.active() });
+        clock.superstep(iteration);
+        guard.observe(step)?;
+        step.forget_activity();
         let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
+        clock.activity(iteration, step.activity());
         let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
         tally.merge(&woken);
         step.index += 1;

@@ -10,7 +10,8 @@ use crate::id::LocalId;
 use crate::partition::Part;
 use crate::sum::Sum;
 
-/// A rule for the arcs out of the frontier.
+/// A rule for the arcs out of the frontier. It knows where an arc leads, not where it comes from, and changes fields there only: a
+/// large frontier's arcs are dealt by destination first, so that each is handled by one thread.
 pub trait EdgeOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
@@ -20,11 +21,11 @@ pub trait EdgeOp: Sync {
     #[inline(always)]
     fn leave(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// An arc to an owned vertex; true when `dst` joins the next frontier. It must say so once per `dst`.
-    fn edge<A: Access>(&self, view: Self::View<'_>, src: LocalId, dst: LocalId) -> bool;
+    fn edge<A: Access>(&self, view: Self::View<'_>, dst: LocalId) -> bool;
     /// An arc to a ghost; true when the ghost's offer must go to its owner. Once per `dst` and superstep.
     #[inline(always)]
-    fn offer<A: Access>(&self, view: Self::View<'_>, src: LocalId, dst: LocalId) -> bool {
-        self.edge::<A>(view, src, dst)
+    fn offer<A: Access>(&self, view: Self::View<'_>, dst: LocalId) -> bool {
+        self.edge::<A>(view, dst)
     }
 }
 
@@ -47,6 +48,14 @@ pub trait VertexOp: Sync {
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// The rule. What true means is said by the operator that runs it.
     fn vertex<A: Access>(&self, view: Self::View<'_>, part: &Part, v: LocalId) -> bool;
+    /// Whether `wants` is asked first.
+    const IS_PICKY: bool = false;
+    /// Whether `vertex` has anything to do at `v`. Asked for whole words of vertices before any of them is treated, and best
+    /// written without branches: where few vertices, or unpredictable ones, are wanted, that saves a misprediction each.
+    #[inline(always)]
+    fn wants(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) -> bool {
+        true
+    }
     /// How far `warm` runs ahead of `vertex`; 0 for never.
     const AHEAD: u32 = 0;
     /// Asks for what `vertex` will read to be brought near.

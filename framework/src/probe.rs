@@ -28,11 +28,11 @@ impl Stage {
 }
 
 /// What one superstep worked on, for one rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Activity {
     /// Owned vertices.
     pub owned: u64,
-    /// Vertices in the frontier that the update consumed.
+    /// Owned vertices in the frontier that the update consumed; all of them where it worked in place, without a frontier.
     pub active: u64,
 }
 
@@ -41,7 +41,9 @@ pub trait Probe: Send {
     /// A stage ended, in the loop one of superstep `iteration` (0 outside). Times count from the start of the trial, the same
     /// moment on all ranks of a process; their difference is just what the run-level accumulator grew by.
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration);
-    /// Superstep `iteration` begins with this much to do.
+    /// Superstep `iteration` begins. One that is redone begins again.
+    fn superstep(&mut self, iteration: u32);
+    /// The update of superstep `iteration` is over and worked on this.
     fn activity(&mut self, iteration: u32, activity: Activity);
 }
 
@@ -52,6 +54,8 @@ pub struct Off;
 impl Probe for Off {
     #[inline(always)]
     fn span(&mut self, _: Stage, _: u32, _: Duration, _: Duration) {}
+    #[inline(always)]
+    fn superstep(&mut self, _: u32) {}
     #[inline(always)]
     fn activity(&mut self, _: u32, _: Activity) {}
 }

@@ -3,7 +3,7 @@
 //! The clock of a trial starts before anything of it exists and stops when the answer is whole; reading the graph and hashing
 //! the answer are outside. A rank that fails or panics takes the others with it: the run ends in an error, never in a hang.
 
-use crate::algorithm::GraphAlgorithm;
+use crate::algorithm::{GraphAlgorithm, Layout};
 use crate::answer::{Answer, AnswerSpec};
 use crate::device::host::{Pool, Waiting, cores};
 use crate::driver::{End, drive};
@@ -28,9 +28,26 @@ pub struct Place {
     pub ranks: usize,
     /// Threads of each rank, at least 1.
     pub threads: usize,
+    /// Which layouts of the arcs may be built.
+    pub layouts: Layouts,
+}
+
+/// Which layouts of the arcs a run may build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Layouts {
+    /// Those that the algorithm asks for and that pay back within the run.
+    #[default]
+    AsAsked,
+    /// None beyond the sorted rows.
+    RowsOnly,
 }
 
 impl Place {
+    /// Ranks of so many threads, with the layouts that algorithms ask for.
+    pub fn new(ranks: usize, threads: usize) -> Place {
+        Place { ranks, threads, layouts: Layouts::AsAsked }
+    }
+
     fn waiting(self) -> Waiting {
         // Spinning threads that share a core hold each other up.
         if self.ranks * self.threads <= cores() { Waiting::Spin } else { Waiting::Park }
@@ -172,7 +189,11 @@ fn one_rank<P: Probe>(
         Ok((algorithm, Part::cut(graph, transport, &pool)?))
     })?;
     let (mut step, start) = clock.stage(Stage::Setup, 0, || -> Result<_> {
-        let mut step = Step::new(&part, &pool, algorithm.fields(), algorithm.layout())?;
+        let layout = match place.layouts {
+            Layouts::AsAsked => algorithm.layout(),
+            Layouts::RowsOnly => Layout::Rows,
+        };
+        let mut step = Step::new(&part, &pool, algorithm.fields(), layout)?;
         let start = algorithm.init(&mut step)?;
         Ok((step, start))
     })?;

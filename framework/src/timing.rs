@@ -127,7 +127,13 @@ impl<P: Probe> Clock<P> {
         result
     }
 
-    /// Tells the probe what superstep `iteration` will work on.
+    /// Tells the probe that superstep `iteration` begins.
+    #[inline(always)]
+    pub fn superstep(&mut self, iteration: u32) {
+        self.probe.superstep(iteration);
+    }
+
+    /// Tells the probe what the update of superstep `iteration` worked on.
     #[inline(always)]
     pub fn activity(&mut self, iteration: u32, activity: Activity) {
         self.probe.activity(iteration, activity);

@@ -1,11 +1,10 @@
 //! The answer file: one value a vertex, in ascending original ID, as CSV or binary.
-//!
-//! Written beside its place under another name and moved there when whole, so a file that is there is complete.
 
+use crate::whole_file;
 use framework::answer::{Answer, Values};
 use framework::error::{Error, Result};
 use framework::graph::Graph;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// First bytes of a binary answer.
@@ -46,7 +45,7 @@ pub(crate) fn check(path: &Path) -> Result<Form> {
     if path.is_dir() {
         return Err(Error::usage(format!("{}: is a folder; name a file in it", path.display())));
     }
-    tempfile::NamedTempFile::new_in(folder(path)).map_err(|source| Error::Write { path: path.into(), source })?;
+    whole_file::check(path, whole_file::folder(path))?;
     Ok(form)
 }
 
@@ -55,33 +54,10 @@ pub(crate) fn check(path: &Path) -> Result<Form> {
 /// # Errors
 /// When the file cannot be written.
 pub(crate) fn write(path: &Path, form: Form, graph: &Graph, answer: &Answer) -> Result<()> {
-    let failed = |source| Error::Write { path: path.into(), source };
-    let file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
-    let mut out = BufWriter::with_capacity(1 << 20, &file);
-    match form {
-        Form::Csv => csv(&mut out, graph, answer),
-        Form::Binary => binary(&mut out, graph, answer),
-    }
-    .and_then(|()| out.flush())
-    .map_err(failed)?;
-    drop(out);
-    file.as_file().sync_all().map_err(failed)?;
-    let file = file.persist(path).map_err(|error| failed(error.error))?;
-    readable(&file).map_err(failed)
-}
-
-/// Temporary files are private; an answer is as readable as any file.
-fn readable(file: &std::fs::File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    Ok(())
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    whole_file::write(path, |out| match form {
+        Form::Csv => csv(out, graph, answer),
+        Form::Binary => binary(out, graph, answer),
+    })
 }
 
 fn csv(out: &mut impl Write, graph: &Graph, answer: &Answer) -> io::Result<()> {

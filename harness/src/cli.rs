@@ -5,7 +5,7 @@
 use crate::Scope;
 use crate::command;
 use crate::facts;
-use crate::instrument::Instrument;
+use crate::instrument::{Instrument, Performance};
 use crate::options::{Chosen, RunArgs};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
@@ -58,39 +58,35 @@ pub(crate) struct Typed {
 }
 
 /// Runs the command line `args`.
-pub(crate) fn run<I: Instrument>(
-    scope: Scope,
-    instrument: &I,
-    args: impl IntoIterator<Item = OsString>,
-) -> Result<ExitCode, Stop> {
+pub(crate) fn run<I: Instrument>(scope: Scope, args: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Stop> {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 2 && args[1] == facts::BUILD_FACTS {
         facts::print_build(I::PROFILE)?;
         return Ok(ExitCode::SUCCESS);
     }
     let registry = Registry::linked()?;
-    let (command, foreign, matches) = matches(scope, &registry, &args)?;
+    let (command, foreign, matches) = matches::<I>(scope, &registry, &args)?;
     if let (Some(beyond), Some(_)) = (scope.beyond_runs, matches.subcommand_name()) {
         return (beyond.run)(&matches, &registry, command);
     }
     let Typed { entry, options, matches } = typed(&registry, &foreign, matches)?;
-    Ok(command::run::run(instrument, entry, &options, &matches)?)
+    Ok(command::run::run::<I>(entry, &options, &matches)?)
 }
 
 /// Reads the arguments of a run without running it.
 pub(crate) fn parse_run(registry: &Registry, args: &[OsString]) -> Result<Typed, Stop> {
-    let (_, foreign, matches) = matches(Scope::RUNS, registry, args)?;
+    let (_, foreign, matches) = matches::<Performance>(Scope::RUNS, registry, args)?;
     typed(registry, &foreign, matches)
 }
 
-fn matches(
+fn matches<I: Instrument>(
     scope: Scope,
     registry: &Registry,
     args: &[OsString],
 ) -> Result<(Command, Vec<Foreign>, ArgMatches), clap::Error> {
     let named = named_algorithm(args);
     let chosen = named.as_deref().and_then(|name| registry.find(name).ok());
-    let (command, foreign) = build(scope, registry, chosen);
+    let (command, foreign) = build::<I>(scope, registry, chosen);
     let matches = command.clone().try_get_matches_from(args)?;
     Ok((command, foreign, matches))
 }
@@ -112,7 +108,7 @@ fn typed(registry: &Registry, foreign: &[Foreign], matches: ArgMatches) -> Resul
 
 /// The whole command line of `harness`, for completions and the man page.
 pub(crate) fn whole(registry: &Registry) -> Command {
-    build(Scope::EVERYTHING, registry, None).0
+    build::<Performance>(Scope::EVERYTHING, registry, None).0
 }
 
 /// The value of `--algorithm`, found without knowing any other option.
@@ -130,7 +126,11 @@ fn named_algorithm(args: &[OsString]) -> Option<String> {
     None
 }
 
-fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration>) -> (Command, Vec<Foreign>) {
+fn build<I: Instrument>(
+    scope: Scope,
+    registry: &Registry,
+    chosen: Option<&'static Registration>,
+) -> (Command, Vec<Foreign>) {
     let name = if scope.beyond_runs.is_some() { "harness".to_owned() } else { program_name() };
     let mut command = Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
@@ -158,7 +158,7 @@ fn build(scope: Scope, registry: &Registry, chosen: Option<&'static Registration
             }
         }
     }
-    command = RunArgs::augment_args(command);
+    command = I::augment(RunArgs::augment_args(command));
     if let Some(beyond) = scope.beyond_runs {
         command = (beyond.augment)(command.args_conflicts_with_subcommands(true))
             .subcommand_required(false)

@@ -15,6 +15,8 @@ mod people;
 pub mod profiling;
 mod progress;
 pub mod records;
+pub mod trace_files;
+mod whole_file;
 
 pub use instrument::{Instrument, Performance};
 
@@ -40,8 +42,8 @@ impl Scope {
 }
 
 /// Runs the command line of this process.
-pub fn main<I: Instrument>(scope: Scope, instrument: &I) -> ExitCode {
-    match cli::run(scope, instrument, std::env::args_os()) {
+pub fn main<I: Instrument>(scope: Scope) -> ExitCode {
+    match cli::run::<I>(scope, std::env::args_os()) {
         Ok(code) => code,
         Err(cli::Stop::Clap(error)) => {
             // Help and version go to stdout with exit 0, usage errors to stderr with exit 2. A closed pipe is no failure.

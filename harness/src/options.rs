@@ -56,6 +56,9 @@ pub(crate) struct RunArgs {
     /// Ranks, device and protection in one word
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Run")]
     pub(crate) method: Option<Method>,
+    /// Layouts of the arcs that may be built
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    pub(crate) layout: LayoutChoice,
     /// Measured repetitions inside this process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..), help_heading = "Run")]
     pub(crate) trials: u32,
@@ -110,6 +113,16 @@ pub(crate) enum Transport {
     Auto,
     /// Ranks are threads of this process
     Local,
+}
+
+/// Which layouts of the arcs may be built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum LayoutChoice {
+    /// What the algorithm asks for, where it pays back within the run
+    #[default]
+    Auto,
+    /// Sorted rows only: less memory, slower rounds
+    Rows,
 }
 
 /// Whether to show a bar.

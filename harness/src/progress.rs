@@ -72,6 +72,10 @@ impl<P: Probe> Probe for Watched<P> {
         self.inner.span(stage, iteration, begin, end);
     }
 
+    fn superstep(&mut self, iteration: u32) {
+        self.inner.superstep(iteration);
+    }
+
     fn activity(&mut self, iteration: u32, activity: Activity) {
         if let Some(seen) = &self.seen {
             seen.superstep.store(iteration, Relaxed);

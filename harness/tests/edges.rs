@@ -47,6 +47,8 @@ fn an_option_without_effect_is_refused_by_name() {
         2,
         "--damping is an option of pagerank; it has no effect on bfs",
     );
+    check(&["--algorithm", "cc", "--layout", "rows"], 2, "--layout rows has no effect on cc");
+    check(&["--algorithm", "pagerank", "--layout", "rows"], 0, "of 34,546 vertices");
     check(&["--algorithm", "cc", "--directed"], 2, "--directed has no effect on cc");
     check(&["--algorithm", "kcore", "-k", "2", "--directed"], 2, "--directed has no effect on kcore");
     check(&["--algorithm", "cc", "-n", "--output", "x.csv"], 2, "cannot be used with");

@@ -211,7 +211,7 @@ fn traces_that_were_changed_swapped_or_cut_disqualify_their_attempt() {
     let fourth = Campaign::new("profiling", 1);
     fourth.mode("dropped single_cpu_baseline");
     assert!(fourth.run(&[], 1).contains("dropped records are never padded"));
-    caught(&fourth, 2, "dropped_records is 1");
+    caught(&fourth, 2, "dropped_activity_records is 1");
 }
 
 #[test]

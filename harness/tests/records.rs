@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{file, harness};
+use program::{file, harness, new_folder, profiling};
 use serde_json::{Map, Value};
 
 /// Tag and object of every line of stdout.
@@ -127,13 +127,13 @@ fn several_ranks_give_the_maximum_and_mean_of_each_field() {
 #[test]
 fn performance_and_profiling_agree_on_everything_but_time() {
     for algorithm in [&["--algorithm", "bfs"] as &[&str], &["--algorithm", "pagerank", "--ranks", "2"]] {
-        let result = |program: &str| {
-            let output = std::process::Command::new(program).args(algorithm).output().expect("started");
+        let result = |output: std::process::Output| {
             let out = String::from_utf8(output.stdout).expect("utf-8");
             out.lines().find(|line| line.starts_with("BENCHMARK_RESULT")).expect("a result").to_owned()
         };
-        let performance = result(env!("CARGO_BIN_EXE_harness_performance"));
-        assert_eq!(performance, result(env!("CARGO_BIN_EXE_harness_profiling")), "{algorithm:?}");
-        assert_eq!(performance, result(env!("CARGO_BIN_EXE_harness")), "{algorithm:?}");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_harness_performance"));
+        let performance = result(command.args(algorithm).output().expect("started"));
+        assert_eq!(performance, result(profiling(algorithm, &new_folder())), "{algorithm:?}");
+        assert_eq!(performance, result(harness(algorithm)), "{algorithm:?}");
     }
 }

@@ -103,6 +103,30 @@ fn equivalence_tells_a_difference_from_runs_that_cannot_be_compared() {
 }
 
 #[test]
+fn the_programs_of_this_build_go_all_the_way_from_a_plan_to_a_report() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let harness = |arguments: &[&str], code: i32| {
+        let started = Command::new(env!("CARGO_BIN_EXE_harness")).args(arguments).current_dir(folder.path()).output();
+        words(started.expect("started"), code)
+    };
+    let sample = include_str!("../../docs/experiments.md");
+    let (_, plan) = sample.split_once("```toml\n").expect("a plan");
+    let (plan, _) = plan.split_once("```").expect("its end");
+    let plan = plan.replace("repeats = 5", "repeats = 1").replace("graphs/wiki-Vote.txt", "wiki-Vote.txt");
+    fs::write(folder.path().join("wiki-Vote.txt"), "1 2\n2 3\n3 1\n3 4\n").expect("written");
+    for (profile, run) in [("performance", "perf"), ("profiling", "prof")] {
+        fs::write(folder.path().join(format!("{run}.toml")), plan.replace("performance", profile)).expect("written");
+        harness(&["experiment", "run", &format!("{run}.toml"), "--output", run, "--allow-debug"], 0);
+        let said = harness(&["experiment", "collect", run], 0);
+        assert!(said.contains("16 of 16 planned calls measured"), "{said}");
+    }
+    harness(&["experiment", "check-equivalence", "perf", "prof"], 0);
+    harness(&["experiment", "analyze", "perf"], 0);
+    harness(&["experiment", "plot", "perf", "--profiling", "prof"], 0);
+    assert!(fs::read_to_string(folder.path().join("perf/plots/idle.csv")).expect("read").lines().count() > 50);
+}
+
+#[test]
 fn batch_scripts_call_the_same_commands() {
     let campaign = Campaign::new("performance", 1);
     let scripts = campaign.path("jobs of mine");

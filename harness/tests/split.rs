@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-const WORDS: [&str; 3] = [harness::profiling::MARK, "profiling::Recorder", "profiling::Profiling"];
+const WORDS: [&str; 4] =
+    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer"];
 
 fn found(binary: &Path) -> Vec<(String, usize)> {
     let stripped = tempfile::NamedTempFile::new().expect("a temporary file");

@@ -75,7 +75,7 @@ impl VisitOp for Visit {
 impl EdgeOp for Arc {
     count!();
     #[inline(always)]
-    fn edge<A: Access>(&self, count: Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+    fn edge<A: Access>(&self, count: Self::View<'_>, dst: LocalId) -> bool {
         count.add::<A>(dst, 1);
         false
     }
@@ -229,7 +229,7 @@ fn operators(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("operators");
     group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(800));
     for threads in [1, 2] {
-        let place = Place { ranks: 1, threads };
+        let place = Place::new(1, threads);
         let id = |name: &str, graph: &Graph| {
             BenchmarkId::new(format!("{name} {}", graph.name()), format!("{threads} threads"))
         };
@@ -248,7 +248,7 @@ fn operators(criterion: &mut Criterion) {
             });
         }
     }
-    let place = Place { ranks: 2, threads: 1 };
+    let place = Place::new(2, 1);
     for (name, operator) in [("exchange-all", Operator::TouchAll), ("exchange-few", Operator::TouchFew)] {
         for graph in [&kron, &grid] {
             group.throughput(Throughput::Elements(graph.vertices() as u64));

@@ -73,7 +73,15 @@ impl Case {
     /// # Errors
     /// Whatever the run reports.
     pub fn run(&self, graph: &Graph, ranks: usize, threads: usize) -> Result<Trial<Off>> {
-        trial(graph, Place { ranks, threads }, &|| self.make(), &|_| Off)
+        self.run_at(graph, Place::new(ranks, threads))
+    }
+
+    /// One trial at a place of the caller's.
+    ///
+    /// # Errors
+    /// Whatever the run reports.
+    pub fn run_at(&self, graph: &Graph, place: Place) -> Result<Trial<Off>> {
+        trial(graph, place, &|| self.make(), &|_| Off)
     }
 }
 

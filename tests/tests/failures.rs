@@ -142,7 +142,7 @@ fn run(algorithm: Faulty, ranks: usize, threads: usize) -> Result<Trial<Off>> {
         let graph = Graph::from_pairs("ring", &ring, false, View::Symmetric).expect("a small graph");
         let make = || Ok(Box::new(algorithm.clone()) as Box<dyn GraphAlgorithm>);
         // The receiver has given up only where the test has failed already.
-        let _ = sender.send(trial(&graph, Place { ranks, threads }, &make, &|_| Off));
+        let _ = sender.send(trial(&graph, Place::new(ranks, threads), &make, &|_| Off));
     });
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what} does not end"))
 }

@@ -32,6 +32,15 @@ impl Rows {
         row(&self.targets, *at(&self.offsets, v), self.begin(v, 1))
     }
 
+    /// The first neighbour of `v`, or `v` itself if it has none: without a branch on that.
+    #[inline(always)]
+    pub fn first_or_self(&self, v: LocalId) -> LocalId {
+        let (begin, end) = (self.begin(v, 0), self.begin(v, 1));
+        // Beyond an empty row stands another row's neighbour, or nothing at the very end.
+        let first = self.targets.get(begin as usize).copied().unwrap_or(v);
+        std::hint::select_unpredictable(begin < end, first, v)
+    }
+
     /// How many neighbours `v` has.
     #[inline(always)]
     pub fn degree(&self, v: LocalId) -> u64 {

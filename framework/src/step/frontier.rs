@@ -53,6 +53,8 @@ pub(crate) struct Frontier {
     pub(crate) marks: Bits,
     /// By chunk: vertices not yet selected. Filled at the first selection.
     pub(crate) candidates: Option<Vec<Vec<LocalId>>>,
+    /// By thread and block of destinations: where the arcs of a large frontier lead. Scratch of a push.
+    pub(crate) dealt: Vec<Line<Vec<Vec<LocalId>>>>,
 }
 
 impl Frontier {
@@ -75,6 +77,7 @@ impl Frontier {
             renewed: Vec::new(),
             marks: Bits::new(part.locals()),
             candidates: None,
+            dealt: Vec::new(),
         };
         // Numbers between the last owned vertex and the next word are no vertices and never join.
         if !part.owned().is_multiple_of(64) {

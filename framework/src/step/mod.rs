@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
 use crate::id::LocalId;
 use crate::partition::Part;
+use crate::probe::Activity;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of one rank during a run.
@@ -34,6 +35,8 @@ pub struct Step<'r> {
     pub(crate) fields: Fields,
     pub(crate) frontier: Frontier,
     tiles: Option<Tiles>,
+    /// Owned vertices of the frontiers that operators of this superstep have consumed; none if none worked on a frontier.
+    consumed: Option<u64>,
 }
 
 impl<'r> Step<'r> {
@@ -56,6 +59,7 @@ impl<'r> Step<'r> {
             fields,
             frontier: Frontier::new(part, pool.threads()),
             tiles: Tiles::if_worth(part, pool, layout),
+            consumed: None,
         })
     }
 
@@ -92,12 +96,21 @@ impl<'r> Step<'r> {
         self.frontier.news = News::All;
     }
 
-    /// Owned vertices in the frontier, those that the last exchange woke included.
-    pub(crate) fn active(&self) -> u64 {
-        match self.frontier.news {
-            News::All => self.part.owned() as u64,
-            News::Frontier => self.frontier.count + self.frontier.woken.len() as u64,
-        }
+    /// An operator works on a frontier of so many owned vertices.
+    fn consume(&mut self, vertices: u64) {
+        self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
+    }
+
+    /// A superstep begins: what operators consumed before it is none of its.
+    pub(crate) fn forget_activity(&mut self) {
+        self.consumed = None;
+    }
+
+    /// What the operators of this superstep worked on: the frontiers they consumed, or every owned vertex if they worked in place.
+    pub(crate) fn activity(&self) -> Activity {
+        let owned = self.part.owned() as u64;
+        // A vertex can be in the frontiers of two operators.
+        Activity { owned, active: self.consumed.map_or(owned, |consumed| consumed.min(owned)) }
     }
 
     /// The owned values of a field, little-endian, in order.

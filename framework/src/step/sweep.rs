@@ -2,7 +2,7 @@
 
 use super::{News, Step};
 use crate::algorithm::Tally;
-use crate::device::host::access::{Access, Alone, Shared};
+use crate::device::host::access::{Access, Alone, Shared, vertices_of};
 use crate::id::LocalId;
 use crate::op::VertexOp;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,6 +32,17 @@ impl Step<'_> {
         self.pool.chunks(chunks.len() - 1, |_, chunk| {
             let (from, to) = (chunks[chunk], chunks[chunk + 1]);
             let mut true_count = 0;
+            if O::IS_PICKY {
+                for first in (from..to).step_by(64) {
+                    let word = (first..to.min(first + 64))
+                        .fold(0u64, |word, v| word | u64::from(op.wants(view, part, LocalId::new(v))) << (v - first));
+                    for v in vertices_of(first as usize / 64, word) {
+                        true_count += u64::from(op.vertex::<A>(view, part, v));
+                    }
+                }
+                said.fetch_add(true_count, Relaxed);
+                return;
+            }
             let warm_to = if O::AHEAD > 0 { to.min(owned.saturating_sub(O::AHEAD)).max(from) } else { from };
             for v in from..warm_to {
                 op.warm(view, part, LocalId::new(v + O::AHEAD));
@@ -58,6 +69,7 @@ impl Step<'_> {
     /// exchange sends, and the next frontier.
     pub fn for_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
         let part = self.part;
+        self.consume(part.routes().boundary().len() as u64);
         self.frontier.clear();
         self.frontier.news = News::Frontier;
         let view = op.bind(&self.fields.bind());

@@ -5,19 +5,19 @@ use crate::answer_file;
 use crate::dataset;
 use crate::facts;
 use crate::instrument::Instrument;
-use crate::options::{Method, RunArgs};
+use crate::options::{LayoutChoice, Method, RunArgs};
 use crate::people::say;
 use crate::progress::{LoadBar, RunBar, Watched, is_wanted};
 use crate::records::{GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use framework::algorithm::{GraphAlgorithm, Registration};
+use framework::algorithm::{GraphAlgorithm, Layout, Registration};
 use framework::device::host::cores;
 use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
-use framework::run::{Place, RankReport, Trial, trial};
+use framework::run::{Layouts, Place, RankReport, Trial, trial};
 use framework::words::{bytes, counted, grouped};
 use serde::Serialize;
 use std::io::Write;
@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// Whatever stops it; a wrong or unfinished answer is no error but exit code 1.
 pub(crate) fn run<I: Instrument>(
-    instrument: &I,
     entry: &'static Registration,
     options: &RunArgs,
     matches: &ArgMatches,
@@ -38,9 +37,16 @@ pub(crate) fn run<I: Instrument>(
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
     let (place, method) = place(options)?;
+    if options.layout == LayoutChoice::Rows && algorithm.layout() == Layout::Rows {
+        return Err(Error::usage(format!(
+            "--layout rows has no effect on {}, which asks for nothing else; leave it out",
+            entry.name
+        )));
+    }
     if options.a + options.b == 0.0 {
         return Err(Error::usage("-a and -b are both 0, so no vertex has a score; make one of them larger"));
     }
+    let instrument = &I::open(matches, options.trials)?;
     let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
 
     let shows_bar = is_wanted(options.progress);
@@ -51,13 +57,15 @@ pub(crate) fn run<I: Instrument>(
 
     let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, place, method };
     let mut records = Records { out: std::io::stdout().lock() };
-    records.say("BENCHMARK_METADATA", &run.metadata())?;
+    let metadata = run.metadata();
+    records.say("BENCHMARK_METADATA", &metadata)?;
     run.introduce(reading);
     let mut is_sound = true;
     for round in 0..options.warmup + options.trials {
         let done = run.trial(&make, shows_bar)?;
         let Some(number) = round.checked_sub(options.warmup) else { continue };
         is_sound &= run.report(number, &done, &mut records)?;
+        instrument.keep(&metadata, &done.ranks)?;
         if let (Some(path), Some(form), true) = (&options.output, answer_form, number + 1 == options.trials) {
             answer_file::write(path, form, &graph, &done.answer)?;
             say(&format!("answer   {} ({} rows)", path.display(), grouped(graph.vertices() as u64)));
@@ -101,7 +109,11 @@ fn place(options: &RunArgs) -> Result<(Place, Method)> {
         }
     };
     let threads = options.threads.map_or_else(|| (cores() / ranks).max(1), |threads| threads as usize);
-    Ok((Place { ranks, threads }, Method::of(ranks)))
+    let layouts = match options.layout {
+        LayoutChoice::Auto => Layouts::AsAsked,
+        LayoutChoice::Rows => Layouts::RowsOnly,
+    };
+    Ok((Place { ranks, threads, layouts }, Method::of(ranks)))
 }
 
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
@@ -271,7 +283,6 @@ impl<I: Instrument> Run<'_, I> {
             slowest(|timing| timing.setup),
             slowest(|timing| timing.whole),
         ));
-        self.instrument.keep(number, &done.ranks)?;
         if !done.end.converged {
             say(&format!(
                 "FAILED   trial {number} did not converge within {}",

@@ -1,5 +1,6 @@
 //! Files that are there whole or not at all, and their hashes.
 
+use crate::whole_file;
 use framework::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -39,9 +40,7 @@ pub(crate) fn sha256_of(path: &Path) -> Result<(String, u64)> {
 /// # Errors
 /// When the disk refuses, or the file is there.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<()> {
-    let temporary = temporary(path, content)?;
-    temporary.persist_noclobber(path).map_err(|error| Error::Write { path: path.into(), source: error.error })?;
-    sync_folder(path)
+    whole_file::write_new(path, |out| out.write_all(content))
 }
 
 /// Writes a file that may replace one, whole or not at all.
@@ -49,27 +48,7 @@ pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<()> {
 /// # Errors
 /// When the disk refuses.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    let temporary = temporary(path, content)?;
-    temporary.persist(path).map_err(|error| Error::Write { path: path.into(), source: error.error })?;
-    sync_folder(path)
-}
-
-fn temporary(path: &Path, content: &[u8]) -> Result<tempfile::NamedTempFile> {
-    let write = |source| Error::Write { path: path.into(), source };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(folder).map_err(write)?;
-    file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(write)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(write)?;
-    }
-    Ok(file)
-}
-
-fn sync_folder(path: &Path) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| Error::Write { path: path.into(), source })
+    whole_file::write(path, |out| out.write_all(content))
 }
 
 /// Makes a folder and those above it.
@@ -83,7 +62,9 @@ pub(crate) fn folder(path: &Path) -> Result<()> {
 /// Takes away what a killed runner left of files it was writing.
 pub(crate) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(".unfinished-")) {
+    for entry in
+        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(whole_file::UNFINISHED))
+    {
         let _ = fs::remove_file(entry.path()); // what stays is never read
     }
 }

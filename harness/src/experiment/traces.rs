@@ -4,6 +4,7 @@ use super::attempt::{Attempt, TraceFile};
 use super::durable;
 use super::manifest::FrozenMethod;
 use super::verdict::{fields, rank_records};
+use crate::trace_files::{ACTIVITY, ActivityRow, SUMMARY, Summary, TIMELINE, TIMINGS, TimingRow};
 use framework::error::{Error, Result};
 use framework::timing::FIELDS;
 use serde::Deserialize;
@@ -15,41 +16,6 @@ use std::path::{Path, PathBuf};
 /// Times have six decimals in traces and four in records.
 const SLACK_MS: f64 = 0.001;
 
-/// A row of `iteration_activity`.
-#[derive(Deserialize, Clone, PartialEq, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ActivityRow {
-    pub(crate) dataset: String,
-    pub(crate) algorithm: String,
-    pub(crate) method: String,
-    pub(crate) instrumentation_profile: String,
-    pub(crate) rank: u32,
-    pub(crate) iteration: u32,
-    pub(crate) work_vertices: u64,
-    pub(crate) owned_vertices: u64,
-    pub(crate) active_vertices: u64,
-    pub(crate) launched_threads: u64,
-    pub(crate) tail_threads: u64,
-    pub(crate) inactive_valid_threads: u64,
-    pub(crate) reusable_idle_pct: String,
-    pub(crate) critical_vertices: u64,
-    pub(crate) redundant_tasks_assigned: u64,
-}
-
-/// A row of `iteration_timings`.
-#[derive(Deserialize, Clone, PartialEq, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TimingRow {
-    pub(crate) dataset: String,
-    pub(crate) algorithm: String,
-    pub(crate) method: String,
-    pub(crate) instrumentation_profile: String,
-    pub(crate) rank: u32,
-    pub(crate) iteration: u32,
-    pub(crate) stage: String,
-    pub(crate) elapsed_ms: String,
-}
-
 /// All rows of an attempt, by rank.
 #[derive(Default)]
 pub(crate) struct Traces {
@@ -59,12 +25,7 @@ pub(crate) struct Traces {
 
 /// The files that a rank writes.
 fn names(rank: u32) -> [String; 4] {
-    [
-        format!("iteration_activity.rank{rank:04}.csv"),
-        format!("iteration_timings.rank{rank:04}.csv"),
-        format!("trace_summary.rank{rank:04}.json"),
-        format!("timeline.rank{rank:04}.json"),
-    ]
+    [ACTIVITY, TIMINGS, SUMMARY, TIMELINE].map(|file| file.name(rank))
 }
 
 /// Size and hash of every file in a trace folder, by name.
@@ -129,8 +90,8 @@ pub(crate) fn read(folder: &Path, attempt: &Attempt, method: &FrozenMethod) -> (
         let mut read = || -> Result<(), String> {
             let rank_rows = rows::<ActivityRow>(&activity)?;
             let timing_rows = rows::<TimingRow>(&timings)?;
-            let summary = object(&summary)?;
-            json(&timeline)?;
+            let summary: Summary = json(&summary)?;
+            json::<Value>(&timeline)?;
             for row in &rank_rows {
                 let identity = [&row.dataset, &row.algorithm, &row.method, &row.instrumentation_profile];
                 check_identity(identity, row.rank, rank, attempt)?;
@@ -140,7 +101,7 @@ pub(crate) fn read(folder: &Path, attempt: &Attempt, method: &FrozenMethod) -> (
                 let identity = [&row.dataset, &row.algorithm, &row.method, &row.instrumentation_profile];
                 check_identity(identity, row.rank, rank, attempt)?;
             }
-            check_summary(&summary, &rank_rows, timing_rows.len())?;
+            check_summary(&summary, rank, &rank_rows, timing_rows.len())?;
             let accepted = rank_rows.iter().map(|row| row.iteration).collect::<BTreeSet<_>>().len() as u64;
             if iterations != Some(accepted) {
                 return Err(format!("{accepted} iterations, but the result has {iterations:?}"));
@@ -164,17 +125,10 @@ fn rows<T: for<'a> Deserialize<'a>>(path: &PathBuf) -> Result<Vec<T>, String> {
     reader.deserialize().collect::<Result<_, _>>().map_err(|error| format!("{name}: {error}"))
 }
 
-fn json(path: &PathBuf) -> Result<Value, String> {
+fn json<T: for<'a> Deserialize<'a>>(path: &PathBuf) -> Result<T, String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let text = fs::read(path).map_err(|error| format!("{name}: {error}"))?;
     serde_json::from_slice(&text).map_err(|error| format!("{name}: {error}"))
-}
-
-fn object(path: &PathBuf) -> Result<Map<String, Value>, String> {
-    match json(path)? {
-        Value::Object(map) => Ok(map),
-        _ => Err(format!("{} is no object", path.display())),
-    }
 }
 
 fn check_identity(identity: [&String; 4], found: u32, rank: u32, attempt: &Attempt) -> Result<(), String> {
@@ -193,8 +147,7 @@ fn check_activity(row: &ActivityRow) -> Result<(), String> {
     }
     let idle =
         if row.work_vertices == 0 { 0.0 } else { row.inactive_valid_threads as f64 / row.work_vertices as f64 * 100.0 };
-    let said: f64 =
-        row.reusable_idle_pct.parse().map_err(|_| format!("iteration {at}: reusable_idle_pct is no number"))?;
+    let said = row.reusable_idle_pct;
     if (said - idle).abs() > 0.001 {
         return Err(format!("iteration {at}: reusable_idle_pct is {said}, but the counts give {idle:.4}"));
     }
@@ -207,26 +160,28 @@ fn check_activity(row: &ActivityRow) -> Result<(), String> {
 }
 
 /// Rows against the summary: as many as it counted, one for each completed iteration, none dropped.
-fn check_summary(summary: &Map<String, Value>, activity: &[ActivityRow], timings: usize) -> Result<(), String> {
-    let number =
-        |key: &str| summary.get(key).and_then(Value::as_u64).ok_or_else(|| format!("the summary has no {key}"));
-    let completed = number("completed_iterations")?;
-    if completed != activity.len() as u64 {
-        return Err(format!("{} activity rows for {completed} completed iterations", activity.len()));
-    }
-    for (key, rows) in [("activity_rows", activity.len()), ("timing_rows", timings)] {
-        if number(key)? != rows as u64 {
-            return Err(format!("{rows} rows, but the summary's {key} is {}", number(key)?));
+fn check_summary(summary: &Summary, rank: u32, activity: &[ActivityRow], timings: usize) -> Result<(), String> {
+    let version = crate::records::SCHEMA_VERSION;
+    for (what, found, expected) in [
+        ("schema_version", u64::from(summary.schema_version), u64::from(version)),
+        ("rank", u64::from(summary.rank), u64::from(rank)),
+        ("completed_iterations", summary.completed_iterations, activity.len() as u64),
+        ("activity_rows", summary.activity_rows, activity.len() as u64),
+        ("timing_rows", summary.timing_rows, timings as u64),
+    ] {
+        if found != expected {
+            return Err(format!("the summary's {what} is {found}, but it should be {expected}"));
         }
     }
-    let dropped: Vec<_> = summary.iter().filter(|(key, _)| key.contains("dropped")).collect();
-    if dropped.is_empty() {
-        return Err("the summary does not say how many records were dropped".into());
+    for (what, dropped) in [
+        ("dropped_activity_records", summary.dropped_activity_records),
+        ("dropped_timing_records", summary.dropped_timing_records),
+    ] {
+        if dropped != 0 {
+            return Err(format!("{what} is {dropped}: dropped records are never padded"));
+        }
     }
-    match dropped.iter().find(|(_, value)| value.as_u64() != Some(0)) {
-        Some((key, value)) => Err(format!("{key} is {value}: dropped records are never padded")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// The field into which a stage accumulates.
@@ -253,7 +208,7 @@ fn check_sums(rows: &[TimingRow], record: &Map<String, Value>) -> Result<(), Str
     for row in rows {
         let field = field_of(&row.stage).ok_or_else(|| format!("`{}` is no stage", row.stage))?;
         let place = FIELDS.iter().position(|name| *name == field).unwrap_or_default();
-        let ms: f64 = row.elapsed_ms.parse().map_err(|_| format!("elapsed_ms `{}` is no number", row.elapsed_ms))?;
+        let ms = row.elapsed_ms;
         if !ms.is_finite() || ms < 0.0 {
             return Err(format!("elapsed_ms {ms} is no time"));
         }

@@ -83,7 +83,7 @@ if [ "$profile" = profiling ]; then
         if [ "$ranks" != 1 ]; then rows=3; fi
         dropped=0
         if [ "$mode" = dropped ]; then dropped=1; fi
-        echo "{\"completed_iterations\":2,\"activity_rows\":2,\"timing_rows\":$rows,\"dropped_records\":$dropped}" > "$folder/trace_summary.$name.json"
+        echo "{\"schema_version\":9,\"rank\":$rank,\"completed_iterations\":2,\"activity_rows\":2,\"timing_rows\":$rows,\"dropped_activity_records\":$dropped,\"dropped_timing_records\":0}" > "$folder/trace_summary.$name.json"
         echo '{"traceEvents":[]}' > "$folder/timeline.$name.json"
         rank=$((rank + 1))
     done

@@ -1,7 +1,7 @@
 //! Running the binaries of this package.
 #![allow(dead_code)] // each test file uses a part
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The `harness` binary with arguments, and without variables that would change what it does.
@@ -14,6 +14,18 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 /// Runs `harness`.
 pub(crate) fn harness(arguments: &[&str]) -> Output {
     command(arguments).output().expect("harness starts")
+}
+
+/// Runs `harness_profiling` with its traces in this folder.
+pub(crate) fn profiling(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harness_profiling"));
+    command.args(arguments).env("GRAPHALG_PROFILE_OUTPUT_DIR", folder);
+    command.output().expect("harness_profiling starts")
+}
+
+/// A name for a folder that is not there yet.
+pub(crate) fn new_folder() -> PathBuf {
+    tempfile::tempdir().expect("a temporary folder").keep().join("traces")
 }
 
 /// Runs `harness` and checks its exit code and that stderr has the words; nothing but records may be on stdout.

@@ -12,6 +12,7 @@ use framework::op::{Access, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use std::collections::HashMap;
+use std::hint::select_unpredictable;
 
 /// Vertices asked for their label by [`giant`]; as in the paper.
 const SAMPLES: usize = 1024;
@@ -79,11 +80,9 @@ impl VertexOp for HookFirst {
     }
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        let first = part.outgoing().of(v).first().filter(|&&first| first < v);
-        first.is_some_and(|&first| {
-            label.set(v, label.get(first));
-            true
-        })
+        let first = part.outgoing().first_or_self(v);
+        label.set(v, select_unpredictable(first < v, label.get(first), v.number()));
+        true
     }
 }
 
@@ -107,11 +106,13 @@ impl VertexOp for HookNth {
 
 impl VertexOp for HookRoots {
     label!();
+    const IS_PICKY: bool = true;
+    #[inline(always)]
+    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        (label.get(v) == v.number()) & (part.outgoing().degree(v) > 0)
+    }
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        if label.get(v) != v.number() {
-            return false;
-        }
         let other = part.outgoing().of(v).iter().take(LOOK_AT).find(|&&u| label.get(u) != v.number());
         other.is_some_and(|&u| {
             link::<A>(label, part, v, u);
@@ -122,11 +123,13 @@ impl VertexOp for HookRoots {
 
 impl VertexOp for HookRest {
     label!();
+    const IS_PICKY: bool = true;
+    #[inline(always)]
+    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        (self.skip != Some(label.get(v))) & (part.outgoing().degree(v) > 0)
+    }
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        if self.skip == Some(label.get(v)) {
-            return false;
-        }
         part.outgoing().of(v).iter().for_each(|&u| link::<A>(label, part, v, u));
         true
     }
@@ -141,10 +144,11 @@ impl VertexOp for Compress {
             label.prefetch(parent);
         }
     }
+    /// Most trees are at most two high; taking the second step and storing always costs less than guessing which are.
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        let parent = label.get(v);
-        let mut root = parent;
+        let Some(parent) = part.vertex(label.get(v)) else { return false };
+        let mut root = label.get(parent);
         // Labels only lead down; one that does not is corrupt and ends the walk.
         while let Some(vertex) = part.vertex(root) {
             let above = label.get(vertex);
@@ -153,10 +157,8 @@ impl VertexOp for Compress {
             }
             root = above;
         }
-        if root != parent {
-            label.set(v, root);
-        }
-        root != parent
+        label.set(v, root);
+        true
     }
 }
 

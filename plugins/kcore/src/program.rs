@@ -98,7 +98,13 @@ impl SelectOp for ByDegree {
 impl EdgeOp for Peel {
     degree_and_loss!();
     #[inline(always)]
-    fn edge<A: Access>(&self, (degree, _): Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+    fn edge<A: Access>(&self, (degree, _): Self::View<'_>, dst: LocalId) -> bool {
+        if A::ALONE {
+            // Whether a neighbour is still there cannot be predicted, so nothing branches on it.
+            let was = degree.get(dst);
+            degree.set(dst, was - u32::from(was > self.level));
+            return was == self.level + 1;
+        }
         if degree.get(dst) <= self.level {
             return false;
         }
@@ -109,7 +115,7 @@ impl EdgeOp for Peel {
         was == self.level + 1
     }
     #[inline(always)]
-    fn offer<A: Access>(&self, (_, loss): Self::View<'_>, _: LocalId, dst: LocalId) -> bool {
+    fn offer<A: Access>(&self, (_, loss): Self::View<'_>, dst: LocalId) -> bool {
         loss.add::<A>(dst, 1) == 0
     }
 }

@@ -122,19 +122,16 @@ pub(crate) fn vertices_of(word: usize, mut bits: u64) -> impl Iterator<Item = Lo
     })
 }
 
-/// Appends those of `row` whose bit in `joined` is clear, and sets it. Without a branch on the bit: the vertex is always
-/// written, the length grows by the test (road graphs on one thread: 22.9 to 17.2 ms, ../docs/performance.md).
+/// Appends those of `row` that pass the test. Without a branch on it: the vertex is always written, the length grows by the test
+/// (road-FLA on one thread: 22.9 to 17.2 ms, prototype).
 #[inline(always)]
-pub(crate) fn take_new(row: &[LocalId], joined: &Bits, out: &mut Vec<LocalId>) {
+pub(crate) fn append_where(row: &[LocalId], out: &mut Vec<LocalId>, mut test: impl FnMut(LocalId) -> bool) {
     out.reserve(row.len());
     let mut len = out.len();
     for &v in row {
-        let word = joined.word(v);
-        let was = word.load(Relaxed);
         // SAFETY: at most one write for each of `row`, for which room was reserved above.
         unsafe { out.as_mut_ptr().add(len).write(v) };
-        len += ((was >> (v.index() % 64)) & 1 ^ 1) as usize;
-        word.store(was | 1 << (v.index() % 64), Relaxed);
+        len += usize::from(test(v));
     }
     // SAFETY: the elements below `len` were written.
     unsafe { out.set_len(len) };

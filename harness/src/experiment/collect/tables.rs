@@ -119,7 +119,7 @@ pub(crate) fn all(collected: &Collected) -> Vec<(&'static str, Table)> {
             row.extend(counts.map(|count| count.to_string()));
             let threads = [read.launched_threads, read.tail_threads, read.inactive_valid_threads];
             row.extend(threads.map(|count| count.to_string()));
-            row.push(read.reusable_idle_pct.clone());
+            row.push(format!("{:.6}", read.reusable_idle_pct));
             row.extend([read.critical_vertices, read.redundant_tasks_assigned].map(|count| count.to_string()));
             activity.push(row);
         }
@@ -129,7 +129,7 @@ pub(crate) fn all(collected: &Collected) -> Vec<(&'static str, Table)> {
                 read.rank.to_string(),
                 read.iteration.to_string(),
                 read.stage.clone(),
-                read.elapsed_ms.clone(),
+                format!("{:.6}", read.elapsed_ms),
             ]);
             timings.push(row);
         }

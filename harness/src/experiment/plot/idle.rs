@@ -1,9 +1,9 @@
 //! Idle capacity by iteration, from the activity of a profiling run: counts, no times.
 
 use super::super::collect::Collected;
-use super::super::traces::ActivityRow;
 use super::svg::{Anchor, COLOURS, Canvas, Chart, shortened, ticks};
 use super::{item_title, method_title, panel};
+use crate::trace_files::ActivityRow;
 use std::collections::BTreeMap;
 
 /// Sums over ranks by iteration, then divides; a redone iteration counts once, as it ended.

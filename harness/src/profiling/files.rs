@@ -1,0 +1,88 @@
+//! The four files of a rank.
+
+use super::recorder::Recorder;
+use super::timeline;
+use crate::records::{Metadata, SCHEMA_VERSION};
+use crate::trace_files::{ACTIVITY, ActivityRow, SUMMARY, Summary, TIMELINE, TIMINGS, TimingRow};
+use crate::whole_file;
+use framework::error::Result;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes them. The summary comes last: where it is, the others are whole.
+///
+/// # Errors
+/// When one cannot be written.
+pub(super) fn write(folder: &Path, run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> Result<()> {
+    let activity = activity_rows(run, rank, recorder);
+    let timings = timing_rows(run, rank, is_multi, recorder);
+    let (dropped_activity_records, dropped_timing_records) = recorder.dropped();
+    let summary = Summary {
+        schema_version: SCHEMA_VERSION,
+        rank,
+        completed_iterations: recorder.completed(),
+        activity_rows: activity.len() as u64,
+        timing_rows: timings.len() as u64,
+        dropped_activity_records,
+        dropped_timing_records,
+    };
+    whole_file::write(&folder.join(ACTIVITY.name(rank)), |out| csv(out, &activity))?;
+    whole_file::write(&folder.join(TIMINGS.name(rank)), |out| csv(out, &timings))?;
+    whole_file::write(&folder.join(TIMELINE.name(rank)), |out| timeline::write(out, run, rank, is_multi, recorder))?;
+    whole_file::write(&folder.join(SUMMARY.name(rank)), |out| {
+        serde_json::to_writer_pretty(&mut *out, &summary)?;
+        writeln!(out)
+    })
+}
+
+fn csv<R: Serialize>(out: impl Write, rows: &[R]) -> io::Result<()> {
+    let mut writer = ::csv::Writer::from_writer(out);
+    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    writer.flush()
+}
+
+fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<ActivityRow> {
+    let row = |(superstep, _): (super::recorder::Superstep, _)| {
+        let (owned, active) = (superstep.activity.owned, superstep.activity.active);
+        let inactive = owned - active;
+        ActivityRow {
+            dataset: run.dataset.clone(),
+            algorithm: run.algorithm.clone(),
+            method: run.method.clone(),
+            instrumentation_profile: run.instrumentation_profile.clone(),
+            rank,
+            iteration: superstep.iteration,
+            work_vertices: owned,
+            owned_vertices: owned,
+            active_vertices: active,
+            launched_threads: owned,
+            tail_threads: 0,
+            inactive_valid_threads: inactive,
+            reusable_idle_pct: 100.0 * inactive as f64 / owned.max(1) as f64,
+            critical_vertices: 0,
+            redundant_tasks_assigned: 0,
+        }
+    };
+    recorder.supersteps().map(row).collect()
+}
+
+fn timing_rows(run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> Vec<TimingRow> {
+    let mut rows = Vec::new();
+    for (superstep, stages) in recorder.supersteps() {
+        for (stage, took) in stages {
+            let Some(stage) = timeline::name(stage, is_multi) else { continue };
+            rows.push(TimingRow {
+                dataset: run.dataset.clone(),
+                algorithm: run.algorithm.clone(),
+                method: run.method.clone(),
+                instrumentation_profile: run.instrumentation_profile.clone(),
+                rank,
+                iteration: superstep.iteration,
+                stage: stage.into(),
+                elapsed_ms: took.as_nanos() as f64 / 1e6,
+            });
+        }
+    }
+    rows
+}

@@ -1,0 +1,93 @@
+//! The spans of a rank as a Chrome trace: a process for the rank, a lane for each thing that runs beside the others.
+
+use super::MARK;
+use super::recorder::{Recorder, Span};
+use crate::records::Metadata;
+use framework::probe::Stage;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use std::time::Duration;
+use trace::chrome::Writer;
+use trace::{Activity, Index, Kind, Names};
+
+/// Threads of the timeline, in the order in which they are shown. Only a protected run has work for the last two.
+const LANES: [(u32, &str); 4] =
+    [(COMPUTE, "compute"), (EXCHANGE, "exchange"), (3, "check stream"), (4, "checker worker")];
+const COMPUTE: u32 = 1;
+const EXCHANGE: u32 = 2;
+
+/// The timing field that a stage counts to, without `_ms`. None for stages that one rank alone does not have: they do nothing there.
+pub(super) fn name(stage: Stage, is_multi: bool) -> Option<&'static str> {
+    match (stage, is_multi) {
+        (Stage::GraphUpdate, _) => Some("graph_update"),
+        (Stage::Setup, false) => Some("single_gpu_setup"),
+        (Stage::Setup, true) => Some("distributed_setup"),
+        (Stage::InitialExchange, true) => Some("initial_ghost_exchange"),
+        (Stage::Exchange, true) => Some("nccl_exchange"),
+        (Stage::Agree, true) => Some("mpi_sync"),
+        (Stage::FinalResult, false) => Some("final_result_copy"),
+        (Stage::FinalResult, true) => Some("final_result_gather"),
+        (Stage::InitialExchange | Stage::Exchange | Stage::Agree, false) => None,
+    }
+}
+
+/// Writes the timeline of a rank.
+pub(super) fn write(out: impl Write, run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> io::Result<()> {
+    let mut writer = Writer::new(out, &head(run, rank))?;
+    writer.process(rank, &format!("rank {rank}"))?;
+    for (tid, lane) in LANES {
+        writer.lane(rank, tid, lane)?;
+    }
+    let mut names = Names::default();
+    for span in recorder.spans() {
+        if let Some(name) = name(span.stage, is_multi) {
+            let activity = activity(span, name, rank, is_multi, &mut names);
+            writer.activity(&activity, &names)?;
+        }
+    }
+    writer.finish().map(drop)
+}
+
+fn head(run: &Metadata, rank: u32) -> Map<String, Value> {
+    let head = json!({
+        "displayTimeUnit": "ms",
+        "distributedInfo": {"rank": rank, "world_size": run.ranks},
+        "otherData": {
+            "producer": format!("{MARK} {}", run.product_version),
+            "dataset": run.dataset,
+            "algorithm": run.algorithm,
+            "method": run.method,
+            "instrumentation_profile": run.instrumentation_profile,
+        },
+    });
+    head.as_object().cloned().unwrap_or_default()
+}
+
+fn activity(span: &Span, name: &str, rank: u32, is_multi: bool, names: &mut Names) -> Activity {
+    let (kind, tid) = match span.stage {
+        Stage::GraphUpdate => (Kind::Kernel, COMPUTE),
+        Stage::Setup => (Kind::Marker, COMPUTE),
+        Stage::FinalResult if !is_multi => (Kind::MemCpy, COMPUTE),
+        Stage::InitialExchange | Stage::Exchange | Stage::Agree | Stage::FinalResult => (Kind::Communication, EXCHANGE),
+    };
+    let on_device = |number| if kind == Kind::Marker { None } else { Index::new(number) };
+    let iteration = names.name("iteration");
+    Activity {
+        kind,
+        name: names.name(name),
+        start_ns: nanoseconds(span.begin),
+        end_ns: nanoseconds(span.end),
+        rank: Index::new(rank),
+        device: on_device(rank),
+        stream: on_device(tid),
+        correlation: None,
+        pid: rank,
+        tid,
+        detail: span.stage.is_in_loop().then(|| names.detail(&[(iteration, span.iteration.into())])),
+    }
+}
+
+/// A run lasts less than the 292 years that fit.
+fn nanoseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
