@@ -3,11 +3,12 @@
 //! Options of other algorithms are known too, so that help shows them and one that would have no effect is refused by name.
 
 use crate::Scope;
-use crate::command::{self, Subcommands};
+use crate::command;
+use crate::facts;
 use crate::instrument::{Instrument, Performance};
 use crate::options::{Chosen, RunArgs};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use framework::algorithm::{Registration, Registry};
 use framework::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -49,18 +50,48 @@ struct Foreign {
     owner: &'static str,
 }
 
+/// A run as typed: its algorithm, its options, and the matches that hold the algorithm's own.
+pub(crate) struct Typed {
+    pub(crate) entry: &'static Registration,
+    pub(crate) options: RunArgs,
+    pub(crate) matches: ArgMatches,
+}
+
 /// Runs the command line `args`.
 pub(crate) fn run<I: Instrument>(scope: Scope, args: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Stop> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let registry = Registry::linked()?;
-    let named = named_algorithm(&args);
-    let chosen = named.as_deref().and_then(|name| registry.find(name).ok());
-    let (command, foreign) = build::<I>(scope, &registry, chosen);
-    let matches = command.clone().try_get_matches_from(&args)?;
-    if matches.subcommand_name().is_some() {
-        let subcommand = Subcommands::from_arg_matches(&matches)?;
-        return Ok(subcommand.run(&registry, command)?);
+    if args.len() == 2 && args[1] == facts::BUILD_FACTS {
+        facts::print_build(I::PROFILE)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let registry = Registry::linked()?;
+    let (command, foreign, matches) = matches::<I>(scope, &registry, &args)?;
+    if let (Some(beyond), Some(_)) = (scope.beyond_runs, matches.subcommand_name()) {
+        return (beyond.run)(&matches, &registry, command);
+    }
+    let Typed { entry, options, matches } = typed(&registry, &foreign, matches)?;
+    Ok(command::run::run::<I>(entry, &options, &matches)?)
+}
+
+/// Reads the arguments of a run without running it.
+pub(crate) fn parse_run(registry: &Registry, args: &[OsString]) -> Result<Typed, Stop> {
+    let (_, foreign, matches) = matches::<Performance>(Scope::RUNS, registry, args)?;
+    typed(registry, &foreign, matches)
+}
+
+fn matches<I: Instrument>(
+    scope: Scope,
+    registry: &Registry,
+    args: &[OsString],
+) -> Result<(Command, Vec<Foreign>, ArgMatches), clap::Error> {
+    let named = named_algorithm(args);
+    let chosen = named.as_deref().and_then(|name| registry.find(name).ok());
+    let (command, foreign) = build::<I>(scope, registry, chosen);
+    let matches = command.clone().try_get_matches_from(args)?;
+    Ok((command, foreign, matches))
+}
+
+fn typed(registry: &Registry, foreign: &[Foreign], matches: ArgMatches) -> Result<Typed, Stop> {
     let options = RunArgs::from_arg_matches(&matches)?;
     let Some(name) = Chosen::from_arg_matches(&matches)?.algorithm else {
         let known: Vec<_> = registry.iter().map(|entry| entry.name).collect();
@@ -71,13 +102,13 @@ pub(crate) fn run<I: Instrument>(scope: Scope, args: impl IntoIterator<Item = Os
         .into());
     };
     let entry = registry.find(&name)?;
-    refuse_foreign(entry, &foreign, &matches)?;
-    Ok(command::run::run::<I>(entry, &options, &matches)?)
+    refuse_foreign(entry, foreign, &matches)?;
+    Ok(Typed { entry, options, matches })
 }
 
 /// The whole command line of `harness`, for completions and the man page.
 pub(crate) fn whole(registry: &Registry) -> Command {
-    build::<Performance>(Scope::Everything, registry, None).0
+    build::<Performance>(Scope::EVERYTHING, registry, None).0
 }
 
 /// The value of `--algorithm`, found without knowing any other option.
@@ -100,11 +131,11 @@ fn build<I: Instrument>(
     registry: &Registry,
     chosen: Option<&'static Registration>,
 ) -> (Command, Vec<Foreign>) {
-    let name = if scope == Scope::Everything { "harness".to_owned() } else { program_name() };
+    let name = if scope.beyond_runs.is_some() { "harness".to_owned() } else { program_name() };
     let mut command = Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
         .after_help(EXAMPLES)
-        .override_usage(if scope == Scope::Everything {
+        .override_usage(if scope.beyond_runs.is_some() {
             "harness --algorithm NAME [OPTIONS]\n       harness COMMAND"
         } else {
             "--algorithm NAME [OPTIONS]"
@@ -128,8 +159,8 @@ fn build<I: Instrument>(
         }
     }
     command = I::augment(RunArgs::augment_args(command));
-    if scope == Scope::Everything {
-        command = Subcommands::augment_subcommands(command.args_conflicts_with_subcommands(true))
+    if let Some(beyond) = scope.beyond_runs {
+        command = (beyond.augment)(command.args_conflicts_with_subcommands(true))
             .subcommand_required(false)
             .arg_required_else_help(true)
             .subcommand_help_heading("Commands other than a run");

@@ -1,8 +1,52 @@
 //! Facts of this build and this machine.
 
+use crate::command::print;
 use crate::records::Device;
+use framework::error::{Error, Result};
 use framework::id::Rank;
+use serde::{Deserialize, Serialize};
 use std::fs;
+
+/// The one argument that makes a binary say what it was built from, as one [`BuildFacts`] line on stdout.
+pub(crate) const BUILD_FACTS: &str = "--build-facts";
+
+/// What a binary was built from.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BuildFacts {
+    /// The version of graphalg.
+    pub(crate) product_version: String,
+    /// The commit.
+    pub(crate) git_commit: Option<String>,
+    /// Whether tracked files differed from it.
+    pub(crate) git_dirty: Option<bool>,
+    /// Hash of all tracked files.
+    pub(crate) source_sha256: Option<String>,
+    /// `release` or `debug`.
+    pub(crate) build_profile: String,
+    /// Cargo features, sorted.
+    pub(crate) features: Vec<String>,
+    /// `performance` or `profiling`.
+    pub(crate) instrumentation_profile: String,
+}
+
+/// Says what this binary was built from.
+///
+/// # Errors
+/// When stdout is closed.
+pub(crate) fn print_build(profile: &str) -> Result<()> {
+    let facts = BuildFacts {
+        product_version: env!("CARGO_PKG_VERSION").into(),
+        git_commit: git_commit(),
+        git_dirty: git_dirty(),
+        source_sha256: source_sha256(),
+        build_profile: build_profile().into(),
+        features: Vec::new(), // this package has none
+        instrumentation_profile: profile.into(),
+    };
+    let line = serde_json::to_string(&facts).map_err(|error| Error::Environment(error.to_string()))?;
+    print(format!("{line}\n").as_bytes())
+}
 
 fn given(value: &'static str) -> Option<&'static str> {
     (!value.is_empty()).then_some(value)

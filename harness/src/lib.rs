@@ -7,6 +7,7 @@ mod answer_file;
 mod cli;
 mod command;
 mod dataset;
+mod experiment;
 mod facts;
 mod instrument;
 mod options;
@@ -26,13 +27,18 @@ use plugin_kcore as _;
 use plugin_pagerank as _;
 use std::process::ExitCode;
 
-/// What a binary can do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
+/// What a binary can do. Commands beyond runs are reached through function pointers that only [`Scope::EVERYTHING`] names, so a
+/// binary that is for runs only does not hold them.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    beyond_runs: Option<command::BeyondRuns>,
+}
+
+impl Scope {
     /// Runs and all subcommands.
-    Everything,
+    pub const EVERYTHING: Scope = Scope { beyond_runs: Some(command::BEYOND_RUNS) };
     /// Runs only.
-    Runs,
+    pub const RUNS: Scope = Scope { beyond_runs: None };
 }
 
 /// Runs the command line of this process.

@@ -20,13 +20,39 @@ pub(crate) fn check(path: &Path, folder: &Path) -> Result<()> {
 /// When it cannot be written; then what was there stays.
 pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
     let failed = |source| Error::Write { path: path.into(), source };
-    let file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
+    let file = filled(path, fill).map_err(failed)?.persist(path).map_err(|error| failed(error.error))?;
+    settled(path, &file).map_err(failed)
+}
+
+/// Puts what `fill` writes into the file `path`, which must not be there yet.
+///
+/// # Errors
+/// When it cannot be written, or is there.
+pub(crate) fn write_new(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
+    let failed = |source| Error::Write { path: path.into(), source };
+    let file = filled(path, fill).map_err(failed)?.persist_noclobber(path).map_err(|error| failed(error.error))?;
+    settled(path, &file).map_err(failed)
+}
+
+/// What the names of unfinished files begin with.
+pub(crate) const UNFINISHED: &str = ".unfinished-";
+
+fn filled(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
+    let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder(path))?;
     let mut out = BufWriter::with_capacity(1 << 20, file.as_file());
-    fill(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+    fill(&mut out).and_then(|()| out.flush())?;
     drop(out);
-    file.as_file().sync_all().map_err(failed)?;
-    let file = file.persist(path).map_err(|error| failed(error.error))?;
-    readable(&file).map_err(failed)
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Makes the new name last, too.
+fn settled(path: &Path, file: &File) -> io::Result<()> {
+    readable(file)?;
+    File::open(folder(path))?.sync_all()
 }
 
 /// The folder a file stands in.

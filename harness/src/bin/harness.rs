@@ -4,5 +4,5 @@ use harness::{Performance, Scope};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::main::<Performance>(Scope::Everything)
+    harness::main::<Performance>(Scope::EVERYTHING)
 }

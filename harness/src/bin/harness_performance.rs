@@ -4,5 +4,5 @@ use harness::{Performance, Scope};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::main::<Performance>(Scope::Runs)
+    harness::main::<Performance>(Scope::RUNS)
 }

@@ -5,5 +5,5 @@ use harness::profiling::Profiling;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::main::<Profiling>(Scope::Runs)
+    harness::main::<Profiling>(Scope::RUNS)
 }

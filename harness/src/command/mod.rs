@@ -4,12 +4,29 @@ mod graph;
 mod list;
 pub(crate) mod run;
 
-use clap::{Command, Subcommand};
+use crate::cli::Stop;
+use crate::experiment::{ExperimentCommand, nsys::Nsys};
+use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use clap_complete::Shell;
 use framework::algorithm::Registry;
 use framework::error::{Error, Result};
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// How the command line reaches subcommands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeyondRuns {
+    /// Adds them to a command.
+    pub(crate) augment: fn(Command) -> Command,
+    /// Runs the one that was given.
+    pub(crate) run: fn(&ArgMatches, &Registry, Command) -> Result<ExitCode, Stop>,
+}
+
+/// All subcommands.
+pub(crate) const BEYOND_RUNS: BeyondRuns = BeyondRuns {
+    augment: |command| Subcommands::augment_subcommands(command),
+    run: |matches, registry, command| Ok(Subcommands::from_arg_matches(matches)?.run(registry, command)?),
+};
 
 /// The subcommands.
 #[derive(Subcommand, Clone, Debug)]
@@ -19,6 +36,11 @@ pub(crate) enum Subcommands {
     /// Convert, generate and describe graphs
     #[command(subcommand)]
     Graph(graph::GraphCommand),
+    /// Run a plan of measurements, and turn it into tables and plots that can be trusted
+    #[command(subcommand)]
+    Experiment(ExperimentCommand),
+    /// Watch one run with Nsight Systems (this node only; never evidence of speed)
+    Nsys(Box<Nsys>),
     /// Completions for a shell, on stdout
     Completions {
         /// The shell
@@ -38,6 +60,8 @@ impl Subcommands {
         match self {
             Subcommands::List => list::run(registry)?,
             Subcommands::Graph(graph) => return graph.run(),
+            Subcommands::Experiment(experiment) => return experiment.run(registry),
+            Subcommands::Nsys(nsys) => return nsys.run(registry),
             Subcommands::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut command, "harness", &mut text);
