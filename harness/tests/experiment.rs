@@ -207,6 +207,10 @@ fn traces_that_were_changed_swapped_or_cut_disqualify_their_attempt() {
     fs::write(folder(&third, 4).join("iteration_activity.rank0007.csv"), "").expect("written");
     caught(&third, 5, "trace_summary.rank0001.json is gone");
     caught(&third, 5, "iteration_activity.rank0007.csv was added");
+    // What the collector disqualifies, the runner runs again when asked.
+    third.run(&["--resume"], 1);
+    third.run(&["--resume", "--retry-failed"], 0);
+    third.experiment("collect", &[], 0);
     // Dropped records are never padded.
     let fourth = Campaign::new("profiling", 1);
     fourth.mode("dropped single_cpu_baseline");

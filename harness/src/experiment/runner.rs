@@ -1,6 +1,7 @@
 //! Runs the attempts of a manifest: methods alternate within a repeat, and a group that is not whole is run again whole.
 
-use super::attempt::{self, Attempt, Phase, Status, Verdict, read_all};
+use super::attempt::{self, Attempt, Phase, Status, Verdict};
+use super::collect::{Collected, Standing};
 use super::manifest::{self, FrozenMethod, Item, Manifest};
 use super::plan::{Plan, Profile};
 use super::process::{self, Outcome};
@@ -10,7 +11,7 @@ use clap::{Args, ValueHint};
 use framework::algorithm::Registry;
 use framework::error::{Error, Result};
 use framework::words::counted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -181,22 +182,13 @@ struct Run {
 
 impl Run {
     fn all(&self) -> Result<ExitCode> {
-        let done = read_all(&self.folder)?;
-        let mut sequence = 0;
-        let mut attempts = Vec::new();
-        for filed in done {
-            match filed.attempt {
-                Ok(attempt) => {
-                    sequence = sequence.max(attempt.sequence + 1);
-                    attempts.push(attempt);
-                }
-                Err(problem) => say(&format!("warning: attempt {}: {problem}; it counts as missing", filed.id)),
-            }
-        }
+        let (attempts, sound) = self.on_file()?;
+        let mut sequence = attempts.iter().map(|attempt| attempt.sequence + 1).max().unwrap_or_default();
         let (mut started, mut failed) = (0, 0);
         for item in &self.manifest.items {
-            let due: Vec<u32> =
-                (0..self.manifest.repeats).filter(|&repeat| self.is_due(&attempts, item.item, repeat)).collect();
+            let due: Vec<u32> = (0..self.manifest.repeats)
+                .filter(|&repeat| self.is_due(&attempts, &sound, item.item, repeat))
+                .collect();
             if due.is_empty() {
                 continue;
             }
@@ -213,9 +205,8 @@ impl Run {
             }
         }
         // The groups decide, not this call alone: a run that was resumed and is whole has no failures left.
-        let attempts: Vec<Attempt> =
-            read_all(&self.folder)?.into_iter().filter_map(|filed| filed.attempt.ok()).collect();
-        let newest_failed = self.newest(&attempts).filter(|attempt| attempt.verdict.status == Status::Failed).count();
+        let (attempts, sound) = self.on_file()?;
+        let newest_failed = self.newest(&attempts).filter(|attempt| !sound.contains(&attempt.attempt_id)).count();
         say(&format!(
             "run      {}: {} started, {failed} failed; {} on file",
             self.folder.display(),
@@ -224,10 +215,28 @@ impl Run {
         ));
         if newest_failed > 0 {
             say(&format!(
-                "FAILED   the newest attempt of {newest_failed} measured calls failed; --resume --retry-failed runs their groups again"
+                "FAILED   the newest attempt of {newest_failed} measured calls is not sound; --resume --retry-failed runs their groups again"
             ));
         }
         Ok(if failed + newest_failed > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    /// The attempts on file, and which of them the collector finds sound.
+    fn on_file(&self) -> Result<(Vec<Attempt>, BTreeSet<Uuid>)> {
+        let collected = Collected::read(&self.folder)?;
+        let (mut attempts, mut sound) = (Vec::new(), BTreeSet::new());
+        for judged in collected.judged {
+            if judged.standing == Standing::Success {
+                sound.insert(judged.id);
+            }
+            match judged.attempt {
+                Some(attempt) => attempts.push(attempt),
+                None => {
+                    say(&format!("warning: attempt {}: {}; it counts as missing", judged.id, judged.reasons.join("; ")))
+                }
+            }
+        }
+        Ok((attempts, sound))
     }
 
     /// The newest attempt of every measured call.
@@ -239,8 +248,8 @@ impl Run {
         newest.into_values()
     }
 
-    /// Whether a measured repeat has to be run (again): a method is missing, sessions are missing or mixed, or one failed.
-    fn is_due(&self, attempts: &[Attempt], item: usize, repeat: u32) -> bool {
+    /// Whether a measured repeat has to be run (again): a method is missing, sessions are missing or mixed, or, when asked, one is not sound.
+    fn is_due(&self, attempts: &[Attempt], sound: &BTreeSet<Uuid>, item: usize, repeat: u32) -> bool {
         let of_group: Vec<&Attempt> =
             self.newest(attempts).filter(|attempt| (attempt.item, attempt.repeat) == (item, repeat)).collect();
         let session = of_group.first().and_then(|attempt| attempt.attempt_session_id);
@@ -250,7 +259,7 @@ impl Run {
                 attempt.attempt_session_id != session
                     || !attempt.is_sealed()
                     || attempt.manifest_sha256 != self.manifest_sha256
-                    || self.retry_failed && attempt.verdict.status == Status::Failed
+                    || self.retry_failed && !sound.contains(&attempt.attempt_id)
             })
     }
 

@@ -53,8 +53,21 @@ pub(crate) fn reasons(attempt: &Attempt, manifest: &Manifest) -> Vec<String> {
             wrong.push("result: result_hash is no SHA-256".to_owned());
         }
     }
+    detection(&records, &mut wrong);
     timings(&records, manifest, method, &mut wrong);
     wrong
+}
+
+/// Detections are said when protection or certify is on, and only then.
+fn detection(records: &Records, wrong: &mut Vec<String>) {
+    let Some(protection) = records.metadata.as_ref().and_then(|metadata| metadata.get("protection")) else { return };
+    let is_on = ["enabled", "certify"].iter().any(|key| protection.get(key) == Some(&Value::Bool(true)));
+    match (is_on, &records.detection) {
+        (true, None) => wrong.push("stdout: no whole BENCHMARK_DETECTION of a protected run".to_owned()),
+        (false, Some(_)) => wrong.push("stdout: BENCHMARK_DETECTION of a run without protection".to_owned()),
+        (_, Some(record)) => expect(record, "detection", "trial", &0.into(), wrong),
+        (false, None) => {}
+    }
 }
 
 fn expect(record: &Map<String, Value>, name: &str, key: &str, value: &Value, wrong: &mut Vec<String>) {
@@ -202,6 +215,9 @@ fn laws(values: &[f64; 24], manifest: &Manifest, method: &FrozenMethod) -> Vec<S
     let mut zeros: Vec<usize> = if method.ranks == 1 { vec![12, 13, 15, 16, 19, 20, 22] } else { vec![18, 21] };
     if method.name.ends_with("_baseline") {
         zeros.extend(5..=11);
+        if method.protection.get("certify") != Some(&Value::Bool(true)) {
+            zeros.extend(14..=15);
+        }
     } else {
         zeros.push(4);
     }

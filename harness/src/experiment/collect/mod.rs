@@ -3,8 +3,7 @@
 mod judge;
 mod tables;
 
-pub(crate) use judge::Collected;
-use judge::Standing;
+pub(crate) use judge::{Collected, Standing};
 pub(crate) use tables::text as table_text;
 
 use super::durable;
