@@ -32,13 +32,13 @@ impl Rows {
         row(&self.targets, *at(&self.offsets, v), self.begin(v, 1))
     }
 
-    /// The first neighbour of `v`, or `v` itself if it has none: without a branch on that.
+    /// Neighbour number `place` of `v`, from 0, or `v` itself if it has not so many: without a branch on that.
     #[inline(always)]
-    pub fn first_or_self(&self, v: LocalId) -> LocalId {
-        let (begin, end) = (self.begin(v, 0), self.begin(v, 1));
-        // Beyond an empty row stands another row's neighbour, or nothing at the very end.
-        let first = self.targets.get(begin as usize).copied().unwrap_or(v);
-        std::hint::select_unpredictable(begin < end, first, v)
+    pub fn nth_or_self(&self, v: LocalId, place: usize) -> LocalId {
+        let (at, end) = (self.begin(v, 0) as usize + place, self.begin(v, 1) as usize);
+        // Beyond a short row stands another row's neighbour, or nothing at the very end.
+        let neighbour = self.targets.get(at).copied().unwrap_or(v);
+        std::hint::select_unpredictable(at < end, neighbour, v)
     }
 
     /// How many neighbours `v` has.

@@ -188,7 +188,7 @@ impl Step<'_> {
 fn ask_first(incoming: &Rows, frontier: &Bits, word: usize, open: u64) -> (u64, u64) {
     let (mut found, mut empty) = (0u64, 0u64);
     for v in vertices_of(word, open) {
-        found |= u64::from(frontier.has(incoming.first_or_self(v))) << (v.index() % 64);
+        found |= u64::from(frontier.has(incoming.nth_or_self(v, 0))) << (v.index() % 64);
         empty |= u64::from(incoming.degree(v) == 0) << (v.index() % 64);
     }
     (found & !empty, empty)

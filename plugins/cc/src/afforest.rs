@@ -80,7 +80,7 @@ impl VertexOp for HookFirst {
     }
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        let first = part.outgoing().first_or_self(v);
+        let first = part.outgoing().nth_or_self(v, 0);
         label.set(v, select_unpredictable(first < v, label.get(first), v.number()));
         true
     }
@@ -88,19 +88,16 @@ impl VertexOp for HookFirst {
 
 impl VertexOp for HookNth {
     label!();
-    const AHEAD: u32 = 16;
+    const IS_PICKY: bool = true;
+    /// Whether the two are in different trees, as far as their labels show: about half are not, unpredictably.
     #[inline(always)]
-    fn warm(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) {
-        if let Some(&u) = part.outgoing().of(v).get(self.0) {
-            label.prefetch(u);
-        }
+    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+        label.get(v) != label.get(part.outgoing().nth_or_self(v, self.0))
     }
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        part.outgoing().of(v).get(self.0).is_some_and(|&u| {
-            link::<A>(label, part, v, u);
-            true
-        })
+        link::<A>(label, part, v, part.outgoing().nth_or_self(v, self.0));
+        true
     }
 }
 
