@@ -16,7 +16,7 @@ use crate::workspace::cargo;
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    /// Left out by the runner (`#[ignore]`).
+    /// Left out by the runner: tests that their author marked as ignored.
     pub(crate) ignored: usize,
     /// Tests that said they could not run: `(name, need)`.
     pub(crate) missed: BTreeSet<(String, String)>,

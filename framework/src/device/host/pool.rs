@@ -1,5 +1,5 @@
-//! Threads that meet at a barrier: a parallel region costs about 0.1 to 0.4 us while they spin, against 12 us of a task
-//! scheduler (measured, docs/performance.md), so that a superstep over a small frontier is not all overhead.
+//! Threads that meet at a barrier: a parallel region costs about 0.1 us while they spin (docs/performance.md), against 12 us of
+//! a task scheduler (prototype, docs/decisions/0002), so that a superstep over a small frontier is not all overhead.
 //!
 //! The caller of a region is thread 0. A worker that waits longer than the gap between two supersteps parks. A panic inside a
 //! region is carried to the caller after all threads are through; the pool stays usable.
