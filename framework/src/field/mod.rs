@@ -230,6 +230,14 @@ impl Fields {
         self.specs.iter().map(|spec| spec.kind.bytes() * self.len).sum()
     }
 
+    /// The atoms of a field.
+    ///
+    /// # Panics
+    /// If the algorithm did not declare it.
+    pub(crate) fn atoms<T: Value>(&self, field: Field<T>) -> &[T::Atom] {
+        T::atoms(&self.columns[self.slot(field.spec)]).expect("slot() compared the types")
+    }
+
     pub(crate) fn column(&self, slot: usize) -> &Column {
         &self.columns[slot]
     }
@@ -256,8 +264,7 @@ impl Fields {
     }
 
     pub(crate) fn changing<T: Value>(&mut self, field: Field<T>) -> Changing<'_, T> {
-        let atoms = T::atoms(&self.columns[self.slot(field.spec)]).expect("slot() compared the types");
-        Changing { atoms }
+        Changing { atoms: self.atoms(field) }
     }
 
     /// The book in which one operator call writes down what it borrows.
