@@ -1,6 +1,7 @@
 //! Breadth-first search as a plugin: the program, its source option, and the serial check.
 
 mod program;
+mod protection;
 mod source;
 mod verify;
 

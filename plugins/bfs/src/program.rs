@@ -9,11 +9,12 @@
 //! "Scalable GPU Graph Traversal", PPoPP 2012.
 
 use crate::source::Source;
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::{GlobalId, LocalId};
@@ -21,6 +22,7 @@ use framework::op::VisitOp;
 use framework::step::Step;
 use framework::words::grouped;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The level of a vertex that no path leads to.
 pub const UNREACHED: u32 = u32::MAX;
@@ -112,5 +114,9 @@ impl GraphAlgorithm for Bfs {
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
         verify(graph, self.start, answer)
+    }
+
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
+        Some(Arc::new(Rules))
     }
 }

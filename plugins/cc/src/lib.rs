@@ -2,6 +2,7 @@
 
 mod afforest;
 mod program;
+mod protection;
 mod verify;
 
 pub use program::{Cc, LABEL};

@@ -10,11 +10,12 @@
 //! Shiloach, Vishkin, "An O(log n) Parallel Connectivity Algorithm", J. Algorithms 1982.
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
@@ -23,6 +24,7 @@ use framework::partition::Part;
 use framework::step::Step;
 use framework::words::{counted, grouped};
 use serde_json::json;
+use std::sync::Arc;
 use std::collections::HashMap;
 
 /// While a part is contracted: the parent, by local number. Then: the smallest global number known.
@@ -160,5 +162,14 @@ impl GraphAlgorithm for Cc {
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
         verify(graph, answer)
+    }
+
+    /// Labels and roots are local numbers while parts are contracted, and roots stay so.
+    fn is_portable(&self) -> bool {
+        false
+    }
+
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
+        Some(Arc::new(Rules))
     }
 }

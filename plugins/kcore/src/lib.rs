@@ -1,6 +1,7 @@
 //! k-core as a plugin: the program, its options, and the serial check.
 
 mod program;
+mod protection;
 mod verify;
 
 pub use program::{DEGREE, KCore};

@@ -8,11 +8,12 @@
 //! Sources: Seidman, "Network Structure and Minimum Degree", Social Networks 1983; Dasari, Ranjan, Zubair, "ParK", Big Data 2014;
 //! Kabir, Madduri, "Parallel k-Core Decomposition on Multicore Platforms", IPDPSW 2017.
 
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
@@ -22,6 +23,7 @@ use framework::step::Step;
 use framework::sum::Sum;
 use framework::words::grouped;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Neighbours not yet removed, at least the level peeled: in the end the core number (for one k: whether it is in the core).
 pub const DEGREE: Field<u32> = Field::<u32>::new("degree", Share::Private, 0);
@@ -45,9 +47,6 @@ pub struct KCore {
     /// Whether any rank had vertices at that degree.
     #[arg(skip)]
     is_peeled: bool,
-    /// The smallest degree above it on this rank when it was selected.
-    #[arg(skip)]
-    least: u64,
 }
 
 struct Count;
@@ -166,15 +165,17 @@ impl GraphAlgorithm for KCore {
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
         step.sift(&Lose { level: self.level });
         self.is_peeled |= step.total.carry.value() > 0.0;
-        let mut carry = Sum::default();
+        let (mut carry, mut least) = (Sum::default(), step.total.least);
         if step.total.active == 0 {
-            if self.select(step).active > 0 {
+            let chosen = self.select(step);
+            least = chosen.least;
+            if chosen.active > 0 {
                 carry.add(1.0);
             }
             self.is_peeled = false;
         }
         let tally = step.push(&Peel { level: self.level });
-        Ok(Tally { least: self.least, carry, ..tally })
+        Ok(Tally { least, carry, ..tally })
     }
 
     fn is_done(&self, total: &Tally) -> bool {
@@ -234,6 +235,21 @@ impl GraphAlgorithm for KCore {
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
         verify(graph, self.k, answer)
     }
+
+    fn memory(&self) -> Vec<u64> {
+        vec![self.level.into(), self.is_peeled.into()]
+    }
+
+    fn recall(&mut self, memory: &[u64]) {
+        if let [level, is_peeled] = *memory {
+            self.level = u32::try_from(level).unwrap_or(u32::MAX);
+            self.is_peeled = is_peeled != 0;
+        }
+    }
+
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
+        Some(Arc::new(Rules { k: self.k }))
+    }
 }
 
 impl KCore {
@@ -249,9 +265,7 @@ impl KCore {
         if self.k.is_some() {
             step.for_each(&Floor { level: self.level });
         }
-        let chosen = step.select(&ByDegree, self.level);
-        self.least = chosen.least;
-        chosen
+        step.select(&ByDegree, self.level)
     }
 }
 
