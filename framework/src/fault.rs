@@ -1,12 +1,17 @@
 //! What a plugin says about faults: rules that hold in every sound state, and rules that only a right answer keeps.
 
-use crate::answer::Answer;
-use crate::graph::Graph;
+use crate::certify::Audit;
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
 
 /// A plugin's whole contribution to protection. The framework snapshots, compares, decides and recovers.
 pub trait FaultTolerance: Send + Sync {
-    /// Judges an answer by rules that only the right one keeps (a certificate), in code that the supersteps do not use.
-    fn postcheck(&self, graph: &Graph, answer: &Answer) -> Verdict;
+    /// Judges this rank's part of an answer by rules that only the right one keeps (a certificate), in code that the supersteps
+    /// do not use. Collective: every rank talks in the same order, whatever it found.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    fn postcheck(&self, audit: &mut Audit<'_>) -> Result<Verdict>;
 }
 
 /// What a check found.
@@ -19,7 +24,7 @@ pub enum Verdict {
 }
 
 /// Which rule is broken, where, by what.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule, as a claim that should hold.
     pub rule: String,
@@ -42,6 +47,11 @@ impl Verdict {
         } else {
             Verdict::Corrupt(Finding { rule: rule.into(), vertex, evidence: evidence() })
         }
+    }
+
+    /// This one if it is corrupt, else the other.
+    pub fn and(self, other: Verdict) -> Verdict {
+        if self.is_sound() { other } else { self }
     }
 
     /// Whether every rule holds.

@@ -266,6 +266,33 @@ impl Fields {
     }
 }
 
+/// Fields that nobody but their holder writes, and that one only through `&mut self`: they can be read as plain values.
+pub(crate) struct Held<'a> {
+    fields: &'a mut Fields,
+}
+
+impl<'a> Held<'a> {
+    pub(crate) fn new(fields: &'a mut Fields) -> Held<'a> {
+        Held { fields }
+    }
+
+    /// # Panics
+    /// If the algorithm did not declare the field: a mistake in the plugin.
+    pub(crate) fn frozen<T: Value>(&self, field: Field<T>) -> Frozen<'_, T> {
+        let atoms = T::atoms(&self.fields.columns[self.fields.slot(field.spec)]).expect("slot() compared the types");
+        // SAFETY: the fields are borrowed exclusively, and `set` needs `&mut self`, which the view excludes.
+        Frozen { values: unsafe { frozen::<T::Atom, T>(atoms) } }
+    }
+
+    pub(crate) fn set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
+        self.fields.changing(field).set(v, value);
+    }
+
+    pub(crate) fn has(&self, spec: FieldSpec) -> bool {
+        self.fields.specs.iter().any(|own| own.name == spec.name)
+    }
+}
+
 impl Column {
     /// The value at `v`, as bits.
     #[inline(always)]

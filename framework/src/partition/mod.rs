@@ -157,6 +157,17 @@ impl Part {
         v.0.checked_sub(self.first).filter(|&local| local < self.owned).map(LocalId::new)
     }
 
+    /// The local number of a vertex, owned or ghost, if this rank has it.
+    pub fn find(&self, v: GlobalId) -> Option<LocalId> {
+        let ghost = || self.ghosts.binary_search(&v).ok().map(|place| LocalId::new(self.ghost_base + place as u32));
+        self.local(v).or_else(ghost)
+    }
+
+    /// The ghosts.
+    pub fn ghost_vertices(&self) -> impl Iterator<Item = LocalId> + use<> {
+        (self.ghost_base..self.ghost_base + self.ghosts.len() as u32).map(LocalId::new)
+    }
+
     /// A number read from a field as a local vertex; `None` if it is none, so that a struck value cannot lead out of the part.
     #[inline(always)]
     pub fn vertex(&self, number: u32) -> Option<LocalId> {

@@ -8,12 +8,14 @@
 //! Sources: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; Merrill, Garland, Grimshaw,
 //! "Scalable GPU Graph Traversal", PPoPP 2012.
 
+use crate::certificate::certify;
 use crate::source::Source;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
+use framework::certify::Audit;
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::{GlobalId, LocalId};
@@ -112,5 +114,15 @@ impl GraphAlgorithm for Bfs {
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
         verify(graph, self.start, answer)
+    }
+
+    fn protection(&self) -> Option<&dyn FaultTolerance> {
+        Some(self)
+    }
+}
+
+impl FaultTolerance for Bfs {
+    fn postcheck(&self, audit: &mut Audit<'_>) -> Result<Verdict> {
+        certify(audit, self.start)
     }
 }

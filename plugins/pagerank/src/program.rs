@@ -11,11 +11,13 @@
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
+use crate::certificate::certify;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
+use framework::certify::Audit;
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
@@ -204,5 +206,15 @@ impl GraphAlgorithm for PageRank {
 
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict {
         verify(graph, self.damping, self.tolerance, answer)
+    }
+
+    fn protection(&self) -> Option<&dyn FaultTolerance> {
+        Some(self)
+    }
+}
+
+impl FaultTolerance for PageRank {
+    fn postcheck(&self, audit: &mut Audit<'_>) -> Result<Verdict> {
+        certify(audit, self.damping, self.tolerance)
     }
 }
