@@ -9,6 +9,7 @@ use crate::step::Step;
 use crate::sum::Sum;
 use clap::{ArgMatches, Command, FromArgMatches};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Named values of a run, in a fixed order: parameters, or the keys an algorithm adds to its result record.
 pub type Record = Map<String, Value>;
@@ -89,9 +90,23 @@ pub trait GraphAlgorithm: Send {
     /// Compares the answer with a plain serial computation that shares no code with the supersteps.
     fn verify(&self, graph: &Graph, answer: &Answer) -> Verdict;
 
-    /// How the run is guarded, if the plugin says how.
-    fn protection(&self) -> Option<&dyn FaultTolerance> {
+    /// How the run is guarded, if the plugin says how. Called after `prepare`; it holds options and facts of the graph, no state.
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
         None
+    }
+
+    /// What it keeps between supersteps outside its fields, as words that are equal on all ranks: part of every snapshot.
+    fn memory(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Takes back what [`GraphAlgorithm::memory`] gave. Words may come from a file: bad ones must do no more harm than a wrong answer.
+    fn recall(&mut self, _memory: &[u64]) {}
+
+    /// Whether fields mean the same on another number of ranks (they hold no local numbers). If not, a run resumed on another
+    /// number starts over.
+    fn is_portable(&self) -> bool {
+        true
     }
 }
 

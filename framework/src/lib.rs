@@ -18,6 +18,7 @@ pub mod memory;
 pub mod op;
 pub mod partition;
 pub mod probe;
+pub mod protect;
 pub mod run;
 pub mod step;
 pub mod sum;

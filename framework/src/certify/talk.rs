@@ -2,23 +2,23 @@
 
 use crate::error::Result;
 use crate::fault::{Finding, Verdict};
+use crate::field::Value;
 use crate::id::LocalId;
 use crate::partition::Part;
 use crate::sum::Sum;
 use crate::transport::Transport;
-use std::time::{Duration, Instant};
+use std::cell::Cell;
 
 /// One rank's end of the conversation. Calls are collective: every rank makes the same ones in the same order, whatever it found.
 pub struct Talk<'a> {
     part: &'a Part,
     transport: &'a mut dyn Transport,
-    talked: Duration,
     misfit: Option<Finding>,
 }
 
 impl<'a> Talk<'a> {
     pub(super) fn new(part: &'a Part, transport: &'a mut dyn Transport) -> Talk<'a> {
-        Talk { part, transport, talked: Duration::ZERO, misfit: None }
+        Talk { part, transport, misfit: None }
     }
 
     /// Whether there is anybody to talk to.
@@ -26,13 +26,9 @@ impl<'a> Talk<'a> {
         self.part.routes().peers() == 1
     }
 
-    pub(super) fn talked(&self) -> Duration {
-        self.talked
-    }
-
     /// Corrupt if a message did not fit.
-    pub(super) fn verdict(&mut self) -> Verdict {
-        self.misfit.take().map_or(Verdict::Sound, Verdict::Corrupt)
+    pub(super) fn verdict(&self) -> Verdict {
+        self.misfit.clone().map_or(Verdict::Sound, Verdict::Corrupt)
     }
 
     fn misfit(&mut self, peer: usize, found: usize, expected: usize) {
@@ -43,21 +39,16 @@ impl<'a> Talk<'a> {
         });
     }
 
-    /// The bits of every owned value that some peer has as a ghost, by peer.
-    pub(super) fn sent(&self, of: impl Fn(LocalId) -> u64) -> Vec<Vec<u64>> {
-        let routes = self.part.routes();
-        (0..routes.peers()).map(|peer| routes.copied_to(peer).iter().map(|&v| of(v)).collect()).collect()
-    }
-
-    /// Sends the values of owned vertices to their ghosts, of which `put` gets each.
+    /// Sends values of owned vertices to their ghosts; `put` gets the bits of each.
     pub(super) fn to_ghosts(
         &mut self,
         bytes: usize,
-        values: Vec<Vec<u64>>,
+        of: impl Fn(LocalId) -> u64,
         mut put: impl FnMut(LocalId, u64),
     ) -> Result<()> {
         let (routes, base) = (self.part.routes(), self.part.ghost_base());
-        let incoming = self.exchange(&values, bytes)?;
+        let values = (0..routes.peers()).map(|peer| routes.copied_to(peer).iter().map(|&v| of(v)).collect());
+        let incoming = self.exchange(values.collect(), bytes)?;
         for (peer, message) in incoming.iter().enumerate() {
             let ghosts = routes.ghosts_of(peer);
             if message.len() != ghosts.len() * bytes {
@@ -71,17 +62,26 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Copies owned values to the ghosts of peers.
+    /// Copies owned values to the ghosts of peers. `values` has one for each local vertex.
     ///
     /// # Errors
     /// When a peer is lost.
-    pub fn copy_to_ghosts(&mut self, values: &mut [u64]) -> Result<()> {
-        let seen = self.sent(|v| values.get(v.index()).copied().unwrap_or_default());
-        self.to_ghosts(8, seen, |ghost, bits| {
-            if let Some(value) = values.get_mut(ghost.index()) {
-                *value = bits;
-            }
-        })
+    pub fn copy_to_ghosts<T: Value>(&mut self, values: &mut [T]) -> Result<()> {
+        let copies = Cell::from_mut(values).as_slice_of_cells();
+        let (of, put) = (
+            |v: LocalId| copies[v.index()].get().to_bits(),
+            |ghost: LocalId, bits| copies[ghost.index()].set(T::from_bits(bits)),
+        );
+        self.to_ghosts(T::KIND.bytes(), of, put)
+    }
+
+    /// As [`Talk::copy_to_ghosts`], for words.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    pub fn copy_words_to_ghosts(&mut self, words: &mut [u64]) -> Result<()> {
+        let copies = Cell::from_mut(words).as_slice_of_cells();
+        self.to_ghosts(8, |v| copies[v.index()].get(), |ghost, bits| copies[ghost.index()].set(bits))
     }
 
     /// Sends a pair of numbers for every ghost to its owner, of which `take` gets each.
@@ -94,10 +94,9 @@ impl<'a> Talk<'a> {
         mut take: impl FnMut(LocalId, [u64; 2]),
     ) -> Result<()> {
         let (routes, base) = (self.part.routes(), self.part.ghost_base());
-        let values: Vec<Vec<u64>> = (0..routes.peers())
-            .map(|peer| routes.ghosts_of(peer).flat_map(|ghost| of(LocalId::new(base + ghost))).collect())
-            .collect();
-        let incoming = self.exchange(&values, 8)?;
+        let values = (0..routes.peers())
+            .map(|peer| routes.ghosts_of(peer).flat_map(|ghost| of(LocalId::new(base + ghost))).collect());
+        let incoming = self.exchange(values.collect(), 8)?;
         for (peer, message) in incoming.iter().enumerate() {
             let owned = routes.copied_to(peer);
             if message.len() != owned.len() * 16 {
@@ -111,16 +110,14 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    fn exchange(&mut self, values: &[Vec<u64>], bytes: usize) -> Result<Vec<Vec<u8>>> {
+    fn exchange(&mut self, values: Vec<Vec<u64>>, bytes: usize) -> Result<Vec<Vec<u8>>> {
         if self.is_alone() {
             return Ok(vec![Vec::new()]);
         }
-        let began = Instant::now();
         let pack = |words: &Vec<u64>| words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(bytes)).collect();
         let mut outgoing: Vec<Vec<u8>> = values.iter().map(pack).collect();
         let mut incoming = vec![Vec::new(); outgoing.len()];
         self.transport.exchange(&mut outgoing, &mut incoming)?;
-        self.talked += began.elapsed();
         Ok(incoming)
     }
 
@@ -168,32 +165,9 @@ impl<'a> Talk<'a> {
         if self.is_alone() {
             return Ok(vec![mine.to_vec()]);
         }
-        let began = Instant::now();
         let mut all = vec![Vec::new(); self.part.routes().peers()];
         self.transport.all_gather(mine, &mut all)?;
-        self.talked += began.elapsed();
         Ok(all)
-    }
-
-    /// The verdict of all ranks, which is that of the first that found something, and the answer's sum over all.
-    pub(super) fn settle(&mut self, mine: Verdict, answer: u64) -> Result<(Verdict, u64)> {
-        let finding = match mine.and(self.verdict()) {
-            Verdict::Sound => None,
-            Verdict::Corrupt(finding) => Some(finding),
-        };
-        let word = serde_json::to_vec(&(answer, finding)).unwrap_or_default();
-        let (mut verdict, mut sum) = (Verdict::Sound, 0u64);
-        for (peer, theirs) in self.gather_bytes(&word)?.iter().enumerate() {
-            match serde_json::from_slice::<(u64, Option<Finding>)>(theirs) {
-                Ok((answer, finding)) => {
-                    sum = sum.wrapping_add(answer);
-                    verdict = verdict.and(finding.map_or(Verdict::Sound, Verdict::Corrupt));
-                }
-                Err(_) => self.misfit(peer, theirs.len(), word.len()),
-            }
-        }
-        let verdict = verdict.and(self.verdict());
-        Ok((verdict, sum))
     }
 }
 

@@ -230,6 +230,14 @@ impl Fields {
         self.specs.iter().map(|spec| spec.kind.bytes() * self.len).sum()
     }
 
+    /// The atoms of a field.
+    ///
+    /// # Panics
+    /// If the algorithm did not declare it.
+    pub(crate) fn atoms<T: Value>(&self, field: Field<T>) -> &[T::Atom] {
+        T::atoms(&self.columns[self.slot(field.spec)]).expect("slot() compared the types")
+    }
+
     pub(crate) fn column(&self, slot: usize) -> &Column {
         &self.columns[slot]
     }
@@ -256,40 +264,12 @@ impl Fields {
     }
 
     pub(crate) fn changing<T: Value>(&mut self, field: Field<T>) -> Changing<'_, T> {
-        let atoms = T::atoms(&self.columns[self.slot(field.spec)]).expect("slot() compared the types");
-        Changing { atoms }
+        Changing { atoms: self.atoms(field) }
     }
 
     /// The book in which one operator call writes down what it borrows.
     pub(crate) fn bind(&mut self) -> Bind<'_> {
         Bind { fields: self, taken: Default::default() }
-    }
-}
-
-/// Fields that nobody but their holder writes, and that one only through `&mut self`: they can be read as plain values.
-pub(crate) struct Held<'a> {
-    fields: &'a mut Fields,
-}
-
-impl<'a> Held<'a> {
-    pub(crate) fn new(fields: &'a mut Fields) -> Held<'a> {
-        Held { fields }
-    }
-
-    /// # Panics
-    /// If the algorithm did not declare the field: a mistake in the plugin.
-    pub(crate) fn frozen<T: Value>(&self, field: Field<T>) -> Frozen<'_, T> {
-        let atoms = T::atoms(&self.fields.columns[self.fields.slot(field.spec)]).expect("slot() compared the types");
-        // SAFETY: the fields are borrowed exclusively, and `set` needs `&mut self`, which the view excludes.
-        Frozen { values: unsafe { frozen::<T::Atom, T>(atoms) } }
-    }
-
-    pub(crate) fn set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
-        self.fields.changing(field).set(v, value);
-    }
-
-    pub(crate) fn has(&self, spec: FieldSpec) -> bool {
-        self.fields.specs.iter().any(|own| own.name == spec.name)
     }
 }
 

@@ -14,6 +14,8 @@ mod tests;
 pub use build::bounds;
 pub use routes::Routes;
 
+use crate::certify::ArcSums;
+use crate::device::host::Pool;
 use crate::device::host::access::{at, prefetch, row};
 use crate::id::{GlobalId, LocalId, Rank};
 use crate::memory::Array;
@@ -92,6 +94,7 @@ pub struct Part {
     chunks: Vec<u32>,
     incoming_chunks: Vec<u32>,
     routes: Routes,
+    arc_sums: Option<ArcSums>,
 }
 
 impl Part {
@@ -191,6 +194,17 @@ impl Part {
 
     pub(crate) fn has_incoming(&self) -> bool {
         self.incoming.is_some()
+    }
+
+    /// Sums the arcs as they are now, just loaded, so that certificates can tell whether they still are what they were. One pass
+    /// over the arcs.
+    pub fn seal_arcs(&mut self, pool: &Pool) {
+        self.arc_sums = Some(ArcSums::of(self, pool));
+    }
+
+    /// The sums of the arcs when they were loaded, if they were made.
+    pub fn arc_sums(&self) -> Option<ArcSums> {
+        self.arc_sums
     }
 
     /// Routes to and from the peers.

@@ -14,13 +14,14 @@
 use crate::program::{LEVEL, UNREACHED};
 use framework::certify::Audit;
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::{GlobalId, LocalId};
 
 /// Judges the levels of this rank's vertices.
-pub(crate) fn certify(audit: &mut Audit<'_>, source: Option<GlobalId>) -> Result<Verdict> {
+pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result<Certificate> {
+    let mut audit = Audit::of(scene);
     audit.renew(LEVEL)?;
-    let level = audit.read(LEVEL);
+    let level = audit.values(LEVEL);
     let source = source.and_then(|source| audit.part.local(source));
     let right = |v: LocalId, row: &[LocalId]| {
         let nearest = row.iter().fold(UNREACHED, |nearest, &u| nearest.min(level.get(u)));
@@ -32,8 +33,10 @@ pub(crate) fn certify(audit: &mut Audit<'_>, source: Option<GlobalId>) -> Result
         |v, found, row, (): &mut ()| u64::from(found) == right(v, row),
     );
     let rule = "a level is one more than the smallest level of a vertex that an arc leads from";
-    Ok(Verdict::require(scan.broken.is_none(), rule, scan.broken.map(|v| audit.id(v)), || {
-        let v = scan.broken.expect("the claim is false");
-        format!("found {}, by its neighbours {}", level.get(v) as i32, right(v, audit.rows().of(v)) as u32 as i32)
-    }))
+    let verdict = scan.broken.map_or(Verdict::Sound, |v| {
+        Verdict::require(false, rule, Some(audit.id(v)), || {
+            format!("found {}, by its neighbours {}", level.get(v) as i32, right(v, audit.rows().of(v)) as u32 as i32)
+        })
+    });
+    Ok(audit.close(verdict))
 }

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod program;
+mod protection;
 mod source;
 mod verify;
 

@@ -8,12 +8,11 @@
 //! Sources: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; Merrill, Garland, Grimshaw,
 //! "Scalable GPU Graph Traversal", PPoPP 2012.
 
-use crate::certificate::certify;
 use crate::source::Source;
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::certify::Audit;
 use framework::error::Result;
 use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
@@ -23,6 +22,7 @@ use framework::op::VisitOp;
 use framework::step::Step;
 use framework::words::grouped;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The level of a vertex that no path leads to.
 pub const UNREACHED: u32 = u32::MAX;
@@ -116,13 +116,7 @@ impl GraphAlgorithm for Bfs {
         verify(graph, self.start, answer)
     }
 
-    fn protection(&self) -> Option<&dyn FaultTolerance> {
-        Some(self)
-    }
-}
-
-impl FaultTolerance for Bfs {
-    fn postcheck(&self, audit: &mut Audit<'_>) -> Result<Verdict> {
-        certify(audit, self.start)
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
+        Some(Arc::new(Protection { source: self.start }))
     }
 }

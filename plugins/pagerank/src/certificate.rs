@@ -19,7 +19,7 @@
 use crate::program::RANK;
 use framework::certify::Audit;
 use framework::error::Result;
-use framework::fault::Verdict;
+use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::LocalId;
 use framework::sum::Sum;
 
@@ -37,16 +37,14 @@ struct Moved {
 }
 
 /// Judges the ranks of this rank's vertices.
-pub(crate) fn certify(audit: &mut Audit<'_>, damping: f64, tolerance: f64) -> Result<Verdict> {
+pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Result<Certificate> {
+    let mut audit = Audit::of(scene);
     let part = audit.part;
     let n = part.graph_vertices().max(1) as f64;
     let outgoing = part.outgoing();
     let sinks = part.owned_vertices().filter(|&v| outgoing.degree(v) == 0);
-    let held: Sum = {
-        let rank = audit.read(RANK);
-        sinks.map(|v| rank.get(v)).collect()
-    };
-    let sinks = audit.talk.sum(held)?.value();
+    let rank = audit.values(RANK);
+    let sinks = audit.talk.sum(sinks.map(|v| rank.get(v)).collect())?.value();
     let brought = audit.derive(RANK, |v, rank| match outgoing.degree(v) {
         0 => 0.0, // nobody reads a sink's
         degree => rank / degree as f64,
@@ -78,17 +76,18 @@ pub(crate) fn certify(audit: &mut Audit<'_>, damping: f64, tolerance: f64) -> Re
     let sum = audit.talk.sum(moved.sum)?.value();
     let degree = audit.talk.gather(&[moved.degree])?.into_iter().flatten().fold(0, u64::max).min(part.graph_arcs());
     if part.graph_vertices() == 0 {
-        return Ok(Verdict::Sound);
+        return Ok(audit.close(Verdict::Sound));
     }
     let rho = f64::EPSILON * (degree as f64 + 4096.0 + n / 4096.0);
     let bound = (change + rho) / (1.0 - damping);
     let worst = moved.worst.map(|(_, v)| audit.id(v));
     // `<=` is false for NaN, which must not pass.
     let rule = "another round moves the ranks by at most d * tolerance + rho";
-    Ok(Verdict::require(change <= damping * tolerance + rho, rule, worst, || {
-        format!("it moves them by {change:e}, so they are within {bound:e} of the truth")
-    })
-    .and(Verdict::require((sum - 1.0).abs() <= rho / (1.0 - damping), "the ranks sum to 1", worst, || {
+    let verdict = Verdict::require(change <= damping * tolerance + rho, rule, worst, || {
+        format!("it moves them by {change:e}, so all that is proved is that they are within {bound:e} of the truth")
+    });
+    let verdict = verdict.and(Verdict::require((sum - 1.0).abs() <= rho / (1.0 - damping), "the ranks sum to 1", None, || {
         format!("they sum to 1 + {:e}", sum - 1.0)
-    })))
+    }));
+    Ok(audit.close(verdict))
 }

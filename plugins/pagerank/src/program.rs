@@ -11,11 +11,10 @@
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
-use crate::certificate::certify;
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::certify::Audit;
 use framework::error::Result;
 use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
@@ -26,6 +25,7 @@ use framework::partition::Part;
 use framework::step::Step;
 use framework::words::grouped;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Rank over out-degree, which is what an arc brings; a sink keeps its rank whole, and nobody gathers it.
 const SHARE: Field<f64> = Field::real("share", Share::FromOwner, 0.0);
@@ -208,13 +208,7 @@ impl GraphAlgorithm for PageRank {
         verify(graph, self.damping, self.tolerance, answer)
     }
 
-    fn protection(&self) -> Option<&dyn FaultTolerance> {
-        Some(self)
-    }
-}
-
-impl FaultTolerance for PageRank {
-    fn postcheck(&self, audit: &mut Audit<'_>) -> Result<Verdict> {
-        certify(audit, self.damping, self.tolerance)
+    fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
+        Some(Arc::new(Protection { damping: self.damping, tolerance: self.tolerance }))
     }
 }

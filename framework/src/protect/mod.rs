@@ -1,0 +1,5 @@
+//! Protection of a run.
+
+mod seal;
+
+pub use seal::mix;
