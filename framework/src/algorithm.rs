@@ -45,6 +45,10 @@ pub trait GraphAlgorithm: Send {
         Layout::Rows
     }
 
+    /// Called before [`GraphAlgorithm::fields`] in runs whose answer will be certified: from here on it declares and keeps what its
+    /// certificate needs. Other runs neither have those fields nor write them.
+    fn keep_evidence(&mut self) {}
+
     /// Puts the first state in place. Fields hold their initial values already. The tally, agreed by all ranks, is what the
     /// first superstep finds in `step.total`.
     ///

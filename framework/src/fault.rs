@@ -2,7 +2,7 @@
 //! right answer keeps. The framework scores, snapshots, compares, decides and recovers (`protect`).
 
 use crate::device::host::Pool;
-use crate::device::host::access::at;
+use crate::device::host::access::{at, prefetch};
 use crate::error::Result;
 use crate::field::{Field, FieldSpec, Fields, Value};
 use crate::graph::Ids;
@@ -125,6 +125,16 @@ impl<'a> State<'a> {
         State { fields }
     }
 
+    /// Puts a copy of its owner's value at a ghost.
+    pub(crate) fn copy<T: Value>(self, field: Field<T>, ghost: LocalId, value: T) {
+        T::store(at(self.fields.atoms(field), ghost), value);
+    }
+
+    /// Whether the algorithm declared the field.
+    pub fn has(self, spec: FieldSpec) -> bool {
+        self.fields.specs().iter().any(|own| own.name == spec.name)
+    }
+
     /// A field's values, `[owned + ghosts]`.
     ///
     /// # Panics
@@ -151,6 +161,12 @@ impl<T: Value> Values<'_, T> {
     #[inline(always)]
     pub fn get(self, v: LocalId) -> T {
         T::load(at(self.atoms, v))
+    }
+
+    /// Asks for the value at `v` to be brought near.
+    #[inline(always)]
+    pub fn prefetch(self, v: LocalId) {
+        prefetch(self.atoms, v.index());
     }
 }
 
@@ -235,6 +251,11 @@ impl Verdict {
         } else {
             Verdict::Corrupt(Finding { rule: rule.into(), vertex, evidence: evidence() })
         }
+    }
+
+    /// This one if it is corrupt, else the other.
+    pub fn and(self, other: Verdict) -> Verdict {
+        if self.is_sound() { other } else { self }
     }
 
     /// Whether every rule holds.

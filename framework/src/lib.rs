@@ -4,6 +4,7 @@
 
 pub mod algorithm;
 pub mod answer;
+pub mod certify;
 pub mod device;
 pub mod driver;
 pub mod error;

@@ -215,6 +215,9 @@ fn one_rank<P: Probe>(
     let (mut algorithm, part) = clock.stage(Stage::Setup, 0, || -> Result<_> {
         let mut algorithm = make()?;
         algorithm.prepare(graph)?;
+        if protection.certify {
+            algorithm.keep_evidence();
+        }
         Ok((algorithm, Part::cut(graph, transport, &pool)?))
     })?;
     let mut step = clock.stage(Stage::Setup, 0, || {
@@ -233,9 +236,8 @@ fn one_rank<P: Probe>(
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
             let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
-            let mut guard = clock.stage(Stage::Setup, 0, || {
-                Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope)
-            })?;
+            let mut guard =
+                clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
             let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
             guard.begin(&step, &clock);
             let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;

@@ -5,10 +5,13 @@ pub mod graphs;
 pub mod needs;
 
 use framework::algorithm::{GraphAlgorithm, Registration, Registry};
+use framework::certify::{Judged, judge};
 use framework::error::{Error, Result};
+use framework::fault::Verdict;
 use framework::graph::Graph;
 use framework::probe::Off;
 use framework::run::{Place, Trial, trial};
+use framework::step::Step;
 use plugin_bfs as _;
 use plugin_cc as _;
 use plugin_kcore as _;
@@ -74,6 +77,26 @@ impl Case {
     /// Whatever the run reports.
     pub fn run(&self, graph: &Graph, ranks: usize, threads: usize) -> Result<Trial<Off>> {
         self.run_at(graph, Place::new(ranks, threads))
+    }
+
+    /// Runs it, lets `tamper` change the state of each rank so many times, and judges each; whether all ranks' certificates hold.
+    ///
+    /// # Errors
+    /// Whatever the run reports.
+    ///
+    /// # Panics
+    /// If the plugin has no certificate.
+    pub fn judge(
+        &self,
+        graph: &Graph,
+        place: (usize, usize),
+        attempts: usize,
+        tamper: &(dyn Fn(&mut Step<'_>, usize) + Sync),
+    ) -> Result<Vec<Verdict>> {
+        let judged = judge(graph, Place::new(place.0, place.1), &|| self.make(), attempts, tamper)?;
+        let one = |judged: Judged| judged.certificate.expect("every plugin has a certificate").verdict;
+        let all = |ranks: Vec<Judged>| ranks.into_iter().map(one).fold(Verdict::Sound, Verdict::and);
+        Ok(judged.into_iter().map(all).collect())
     }
 
     /// One trial at a place of the caller's.

@@ -86,6 +86,7 @@ impl Part {
                 outgoing,
                 incoming,
                 routes: Routes::new(vec![Vec::new()], vec![0, 0]),
+                arc_sums: None,
             });
         }
         let bounds = bounds(graph, ranks);
@@ -121,6 +122,7 @@ impl Part {
             outgoing,
             incoming,
             routes: Routes::new(copied, ghost_starts),
+            arc_sums: None,
         })
     }
 }

@@ -14,6 +14,8 @@ mod tests;
 pub use build::bounds;
 pub use routes::Routes;
 
+use crate::certify::ArcSums;
+use crate::device::host::Pool;
 use crate::device::host::access::{at, prefetch, row};
 use crate::id::{GlobalId, LocalId, Rank};
 use crate::memory::Array;
@@ -92,6 +94,7 @@ pub struct Part {
     chunks: Vec<u32>,
     incoming_chunks: Vec<u32>,
     routes: Routes,
+    arc_sums: Option<ArcSums>,
 }
 
 impl Part {
@@ -157,6 +160,17 @@ impl Part {
         v.0.checked_sub(self.first).filter(|&local| local < self.owned).map(LocalId::new)
     }
 
+    /// The local number of a vertex, owned or ghost, if this rank has it.
+    pub fn find(&self, v: GlobalId) -> Option<LocalId> {
+        let ghost = || self.ghosts.binary_search(&v).ok().map(|place| LocalId::new(self.ghost_base + place as u32));
+        self.local(v).or_else(ghost)
+    }
+
+    /// The ghosts.
+    pub fn ghost_vertices(&self) -> impl Iterator<Item = LocalId> + use<> {
+        (self.ghost_base..self.ghost_base + self.ghosts.len() as u32).map(LocalId::new)
+    }
+
     /// A number read from a field as a local vertex; `None` if it is none, so that a struck value cannot lead out of the part.
     #[inline(always)]
     pub fn vertex(&self, number: u32) -> Option<LocalId> {
@@ -180,6 +194,17 @@ impl Part {
 
     pub(crate) fn has_incoming(&self) -> bool {
         self.incoming.is_some()
+    }
+
+    /// Sums the arcs as they are now, just loaded, so that certificates can tell whether they still are what they were. One pass
+    /// over the arcs.
+    pub fn seal_arcs(&mut self, pool: &Pool) {
+        self.arc_sums = Some(ArcSums::of(self, pool));
+    }
+
+    /// The sums of the arcs when they were loaded, if they were made.
+    pub fn arc_sums(&self) -> Option<ArcSums> {
+        self.arc_sums
     }
 
     /// Routes to and from the peers.

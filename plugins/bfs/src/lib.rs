@@ -1,5 +1,6 @@
-//! Breadth-first search as a plugin: the program, its source option, and the serial check.
+//! Breadth-first search as a plugin: the program, its source option, the certificate, and the serial check.
 
+mod certificate;
 mod program;
 mod protection;
 mod source;

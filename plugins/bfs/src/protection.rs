@@ -1,16 +1,20 @@
 //! How a search is guarded: every vertex of a frontier was just reached, so all have `change(v) = 1`; the level of one is found
 //! again from the levels of the vertices with arcs into it, which are final at the boundary.
 
+use crate::certificate::certify;
 use crate::program::{LEVEL, UNREACHED};
-use framework::fault::{Change, FaultTolerance, Redundancy, Round, State, Verdict, Window};
+use framework::error::Result;
+use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
 use framework::field::FieldSpec;
-use framework::id::LocalId;
+use framework::id::{GlobalId, LocalId};
 use framework::partition::Part;
 
 /// The rules of breadth-first search.
-pub(crate) struct Rules;
+pub(crate) struct Protection {
+    pub(crate) source: Option<GlobalId>,
+}
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }
@@ -66,5 +70,13 @@ impl FaultTolerance for Rules {
             }
         }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
+    }
+
+    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
+        certify(scene, self.source).map(Some)
     }
 }

@@ -4,6 +4,7 @@
 //! A label is at most its vertex at any time, and a root is hooked only to a smaller one, so pointers always lead down.
 //! Labels read from the field are checked before they are followed.
 
+use crate::evidence::{FAR, NEAR};
 use crate::program::LABEL;
 use framework::answer::split_mix;
 use framework::field::{Bind, Changing};
@@ -18,6 +19,19 @@ use std::hint::select_unpredictable;
 const SAMPLES: usize = 1024;
 /// Neighbours looked at for one under another label.
 const LOOK_AT: usize = 64;
+
+/// The labels, and where the edge of each hook is kept.
+pub(crate) type Hooking<'a> = (Changing<'a, u32>, Option<(Changing<'a, u32>, Changing<'a, u32>)>);
+
+macro_rules! hooking {
+    () => {
+        type View<'a> = Hooking<'a>;
+        #[inline(always)]
+        fn bind<'a>(&self, bind: &Bind<'a>) -> Hooking<'a> {
+            (bind.changing(LABEL), self.keeps.then(|| (bind.changing(NEAR), bind.changing(FAR))))
+        }
+    };
+}
 
 macro_rules! label {
     () => {
@@ -35,25 +49,39 @@ pub(crate) struct OwnLabel;
 /// below their vertex in any order of threads, and most chains are short at once (flattening 2.2 to 0.7 ms on kron-20).
 pub(crate) struct HookFirst;
 /// A vertex hooks to one of its neighbours.
-pub(crate) struct HookNth(pub(crate) usize);
+pub(crate) struct HookNth {
+    pub(crate) place: usize,
+    pub(crate) keeps: bool,
+}
 /// A vertex that is still its own label hooks to the first neighbour under another one: after [`HookFirst`] few are left.
-pub(crate) struct HookRoots;
+pub(crate) struct HookRoots {
+    pub(crate) keeps: bool,
+}
 /// A vertex outside the giant component hooks along all its arcs.
 pub(crate) struct HookRest {
     pub(crate) skip: Option<u32>,
+    pub(crate) keeps: bool,
 }
 /// A vertex takes the root of its tree as label.
 pub(crate) struct Compress;
 
-/// Joins the trees of two neighbours: the larger root is hooked to the smaller label.
+/// Joins the trees of two neighbours: the larger root is hooked to the smaller label. A root is hooked once, by one thread, so
+/// the edge kept for it is the one that joined its tree to another.
 #[inline(always)]
-fn link<A: Access>(label: Changing<'_, u32>, part: &Part, u: LocalId, v: LocalId) {
+fn link<A: Access>((label, kept): Hooking<'_>, part: &Part, u: LocalId, v: LocalId) {
     let (mut p, mut q) = (label.get(u), label.get(v));
     while p != q {
         let (high, low) = (p.max(q), p.min(q));
         let (Some(high_vertex), Some(low_vertex)) = (part.vertex(high), part.vertex(low)) else { return };
         let above = label.get(high_vertex);
-        if above == low || above == high && label.replace::<A>(high_vertex, high, low) {
+        if above == low {
+            return;
+        }
+        if above == high && label.replace::<A>(high_vertex, high, low) {
+            if let Some((near, far)) = kept {
+                near.set(high_vertex, u.number());
+                far.set(high_vertex, v.number());
+            }
             return;
         }
         let Some(above) = part.vertex(above) else { return };
@@ -87,47 +115,47 @@ impl VertexOp for HookFirst {
 }
 
 impl VertexOp for HookNth {
-    label!();
+    hooking!();
     const IS_PICKY: bool = true;
     /// Whether the two are in different trees, as far as their labels show: about half are not, unpredictably.
     #[inline(always)]
-    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        label.get(v) != label.get(part.outgoing().nth_or_self(v, self.0))
+    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
+        label.get(v) != label.get(part.outgoing().nth_or_self(v, self.place))
     }
     #[inline(always)]
-    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        link::<A>(label, part, v, part.outgoing().nth_or_self(v, self.0));
+    fn vertex<A: Access>(&self, view: Hooking<'_>, part: &Part, v: LocalId) -> bool {
+        link::<A>(view, part, v, part.outgoing().nth_or_self(v, self.place));
         true
     }
 }
 
 impl VertexOp for HookRoots {
-    label!();
+    hooking!();
     const IS_PICKY: bool = true;
     #[inline(always)]
-    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
         (label.get(v) == v.number()) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
-    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        let other = part.outgoing().of(v).iter().take(LOOK_AT).find(|&&u| label.get(u) != v.number());
+    fn vertex<A: Access>(&self, view: Hooking<'_>, part: &Part, v: LocalId) -> bool {
+        let other = part.outgoing().of(v).iter().take(LOOK_AT).find(|&&u| view.0.get(u) != v.number());
         other.is_some_and(|&u| {
-            link::<A>(label, part, v, u);
+            link::<A>(view, part, v, u);
             true
         })
     }
 }
 
 impl VertexOp for HookRest {
-    label!();
+    hooking!();
     const IS_PICKY: bool = true;
     #[inline(always)]
-    fn wants(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
+    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
         (self.skip != Some(label.get(v))) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
-    fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        part.outgoing().of(v).iter().for_each(|&u| link::<A>(label, part, v, u));
+    fn vertex<A: Access>(&self, view: Hooking<'_>, part: &Part, v: LocalId) -> bool {
+        part.outgoing().of(v).iter().for_each(|&u| link::<A>(view, part, v, u));
         true
     }
 }

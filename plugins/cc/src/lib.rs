@@ -1,6 +1,9 @@
-//! Connected components as a plugin: the program, the rules of Afforest, and the serial check.
+//! Connected components as a plugin: the program, the rules of Afforest, the certificate with its evidence, and the serial check.
 
 mod afforest;
+mod certificate;
+mod evidence;
+mod forest;
 mod program;
 mod protection;
 mod verify;

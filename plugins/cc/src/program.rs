@@ -10,7 +10,8 @@
 //! Shiloach, Vishkin, "An O(log n) Parallel Connectivity Algorithm", J. Algorithms 1982.
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
-use crate::protection::Rules;
+use crate::evidence::{ENTRY, FAR, Hear, NEAR, ROUND, SEEN, Settle};
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -24,18 +25,22 @@ use framework::partition::Part;
 use framework::step::Step;
 use framework::words::{counted, grouped};
 use serde_json::json;
-use std::sync::Arc;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// While a part is contracted: the parent, by local number. Then: the smallest global number known.
 pub const LABEL: Field<u32> = Field::<u32>::new("label", Share::Both(Merge::Min), 0);
 /// The root of the tree, by local number; used on several ranks only.
-const ROOT: Field<u32> = Field::<u32>::new("root", Share::Private, 0);
+pub(crate) const ROOT: Field<u32> = Field::<u32>::new("root", Share::Private, 0);
 
 /// Weakly connected components.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Algorithm cc")]
-pub struct Cc {}
+pub struct Cc {
+    /// Whether the evidence for the certificate is kept.
+    #[arg(skip)]
+    keeps: bool,
+}
 
 type Labels<'a> = (Changing<'a, u32>, Changing<'a, u32>);
 
@@ -84,7 +89,15 @@ impl GraphAlgorithm for Cc {
     }
 
     fn fields(&self) -> Vec<FieldSpec> {
-        vec![LABEL.spec(), ROOT.spec()]
+        let mut fields = vec![LABEL.spec(), ROOT.spec()];
+        if self.keeps {
+            fields.extend([NEAR, FAR, SEEN, ENTRY, ROUND].map(|field| field.spec()));
+        }
+        fields
+    }
+
+    fn keep_evidence(&mut self) {
+        self.keeps = true;
     }
 
     fn answer(&self) -> AnswerSpec {
@@ -100,26 +113,29 @@ impl GraphAlgorithm for Cc {
     }
 
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
-        let part = step.part;
+        let (part, keeps) = (step.part, self.keeps);
         match step.index {
             0 => {
                 step.for_each_local(&OwnLabel);
                 step.for_each(&HookFirst)
             }
-            1 if part.outgoing().arcs() > 8 * part.owned() as u64 => step.for_each(&HookRoots),
-            1 => step.for_each(&HookNth(1)),
+            1 if part.outgoing().arcs() > 8 * part.owned() as u64 => step.for_each(&HookRoots { keeps }),
+            1 => step.for_each(&HookNth { place: 1, keeps }),
             2 => match giant(step) {
                 Some(_) => return Ok(Tally::active(part.owned() as u64)),
                 // Without a giant component yet (low degree), one more neighbour is cheaper than all arcs.
-                None => step.for_each(&HookNth(2)),
+                None => step.for_each(&HookNth { place: 2, keeps }),
             },
             3 => {
                 // A ghost has no arcs here by which it could find the giant component: with ghosts nobody is skipped.
                 let skip = giant(step).filter(|_| part.ghosts() == 0);
-                step.for_each(&HookRest { skip })
+                step.for_each(&HookRest { skip, keeps })
             }
             _ => {
-                step.for_changed(&Tell);
+                match keeps {
+                    true => step.for_changed(&Hear { round: step.index }),
+                    false => step.for_changed(&Tell),
+                }
                 return Ok(step.for_boundary(&Follow));
             }
         };
@@ -132,6 +148,9 @@ impl GraphAlgorithm for Cc {
         }
         step.for_each_local(&Name);
         step.for_each_local(&Tell);
+        if keeps {
+            step.for_each_local(&Settle);
+        }
         step.for_each_local(&Follow);
         step.touch_all();
         Ok(Tally::active(1))
@@ -170,6 +189,6 @@ impl GraphAlgorithm for Cc {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Rules))
+        Some(Arc::new(Protection))
     }
 }

@@ -1,15 +1,17 @@
 //! How components are guarded: labels are hooked in place, so no update can be repeated and nothing is marked; labels only fall.
 
+use crate::certificate::certify;
 use crate::program::LABEL;
-use framework::fault::{FaultTolerance, Verdict, Window};
+use framework::error::Result;
+use framework::fault::{Certificate, FaultTolerance, Scene, Verdict, Window};
 
 /// From this superstep on labels are global numbers; before, local ones.
 const NAMED: u32 = 4;
 
 /// The rules of connected components.
-pub(crate) struct Rules;
+pub(crate) struct Protection;
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn check(&self, window: &Window<'_>) -> Verdict {
         let (part, label) = (window.part, window.now.values(LABEL));
         // Numbers of another kind cannot be compared.
@@ -26,5 +28,13 @@ impl FaultTolerance for Rules {
             }
         }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
+    }
+
+    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
+        certify(scene)
     }
 }

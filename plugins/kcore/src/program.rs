@@ -8,7 +8,7 @@
 //! Sources: Seidman, "Network Structure and Minimum Degree", Social Networks 1983; Dasari, Ranjan, Zubair, "ParK", Big Data 2014;
 //! Kabir, Madduri, "Parallel k-Core Decomposition on Multicore Platforms", IPDPSW 2017.
 
-use crate::protection::Rules;
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -29,6 +29,8 @@ use std::sync::Arc;
 pub const DEGREE: Field<u32> = Field::<u32>::new("degree", Share::Private, 0);
 /// Neighbours of a ghost removed here, on their way to its owner.
 const LOSS: Field<u32> = Field::<u32>::new("loss", Share::ToOwner(Merge::Add), 0);
+/// The superstep in which a vertex was removed; kept for the certificate only.
+pub const STEP: Field<u32> = Field::<u32>::new("step", Share::Private, u32::MAX);
 
 /// Peeling by degree.
 #[derive(clap::Args, Clone, Debug)]
@@ -47,6 +49,9 @@ pub struct KCore {
     /// Whether any rank had vertices at that degree.
     #[arg(skip)]
     is_peeled: bool,
+    /// Whether [`STEP`] is kept.
+    #[arg(skip)]
+    keeps: bool,
 }
 
 struct Count;
@@ -54,6 +59,8 @@ struct ByDegree;
 /// A vertex that leaves at `level` lowers its neighbours.
 struct Peel {
     level: u32,
+    /// This superstep, if it is kept.
+    step: Option<u32>,
 }
 /// What peers removed counts like what was removed here.
 struct Lose {
@@ -95,9 +102,19 @@ impl SelectOp for ByDegree {
 }
 
 impl EdgeOp for Peel {
-    degree_and_loss!();
+    type View<'a> = (Changing<'a, u32>, Changing<'a, u32>, Option<(Changing<'a, u32>, u32)>);
     #[inline(always)]
-    fn edge<A: Access>(&self, (degree, _): Self::View<'_>, dst: LocalId) -> bool {
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
+        (bind.changing(DEGREE), bind.changing(LOSS), self.step.map(|now| (bind.changing(STEP), now)))
+    }
+    #[inline(always)]
+    fn leave(&self, (_, _, kept): Self::View<'_>, src: LocalId) {
+        if let Some((step, now)) = kept {
+            step.set(src, now);
+        }
+    }
+    #[inline(always)]
+    fn edge<A: Access>(&self, (degree, ..): Self::View<'_>, dst: LocalId) -> bool {
         if A::ALONE {
             // Whether a neighbour is still there cannot be predicted, so nothing branches on it.
             let was = degree.get(dst);
@@ -114,7 +131,7 @@ impl EdgeOp for Peel {
         was == self.level + 1
     }
     #[inline(always)]
-    fn offer<A: Access>(&self, (_, loss): Self::View<'_>, dst: LocalId) -> bool {
+    fn offer<A: Access>(&self, (_, loss, _): Self::View<'_>, dst: LocalId) -> bool {
         loss.add::<A>(dst, 1) == 0
     }
 }
@@ -145,7 +162,13 @@ impl GraphAlgorithm for KCore {
     }
 
     fn fields(&self) -> Vec<FieldSpec> {
-        vec![DEGREE.spec(), LOSS.spec()]
+        let mut fields = vec![DEGREE.spec(), LOSS.spec()];
+        fields.extend(self.keeps.then_some(STEP.spec()));
+        fields
+    }
+
+    fn keep_evidence(&mut self) {
+        self.keeps = true;
     }
 
     fn answer(&self) -> AnswerSpec {
@@ -174,7 +197,7 @@ impl GraphAlgorithm for KCore {
             }
             self.is_peeled = false;
         }
-        let tally = step.push(&Peel { level: self.level });
+        let tally = step.push(&Peel { level: self.level, step: self.keeps.then_some(step.index) });
         Ok(Tally { least, carry, ..tally })
     }
 
@@ -248,7 +271,7 @@ impl GraphAlgorithm for KCore {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Rules { k: self.k }))
+        Some(Arc::new(Protection { k: self.k }))
     }
 }
 

@@ -1,18 +1,20 @@
 //! How peeling is guarded: a vertex leaves with its remaining degree at the level, so its degree is as near to k as it gets, and all
 //! have `change(v) = 1`; the neighbours it has left are counted again.
 
+use crate::certificate::certify;
 use crate::program::DEGREE;
-use framework::fault::{Change, FaultTolerance, Redundancy, Round, State, Verdict, Window};
+use framework::error::Result;
+use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
 use framework::id::LocalId;
 use framework::partition::Part;
 
 /// The rules of k-core.
-pub(crate) struct Rules {
+pub(crate) struct Protection {
     /// The threshold; none for all cores.
     pub(crate) k: Option<u32>,
 }
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }
@@ -58,5 +60,13 @@ impl FaultTolerance for Rules {
             }
         }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
+    }
+
+    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
+        certify(scene, self.k)
     }
 }

@@ -1,5 +1,6 @@
-//! PageRank as a plugin: the program, its options, and the serial check.
+//! PageRank as a plugin: the program, its options, the certificate, and the serial check.
 
+mod certificate;
 mod program;
 mod protection;
 mod verify;

@@ -6,12 +6,15 @@
 //! most `m * 2^-53` of its sum, a global sum in blocks of 4,096 by `(4096 + n / 4096) * 2^-53`: together below
 //! `rho = 2^-52 * (max in-degree + 4096 + n / 4096)`, and errors of the sum add up to at most `rho / (1 - d)` over all rounds.
 
+use crate::certificate::certify;
 use crate::program::{SHARE, divisor};
-use framework::fault::{Change, FaultTolerance, Round, Verdict, Window};
+use framework::error::Result;
+use framework::fault::{Certificate, Change, FaultTolerance, Round, Scene, Verdict, Window};
 
 /// The rules of PageRank.
-pub(crate) struct Rules {
+pub(crate) struct Protection {
     pub(crate) damping: f64,
+    pub(crate) tolerance: f64,
 }
 
 /// What rounding may do to a sum.
@@ -20,7 +23,7 @@ fn rho(round: &Round) -> f64 {
     (round.in_degree_max as f64 + 4096.0 + n / 4096.0) * (-52f64).exp2()
 }
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Moved
     }
@@ -33,12 +36,10 @@ impl FaultTolerance for Rules {
     fn trend(&self, before: Option<&Round>, now: &Round) -> Verdict {
         let rho = rho(now);
         let off = (now.mass - 1.0).abs();
-        let verdict = Verdict::require(
-            now.vertices == 0 || off <= rho / (1.0 - self.damping),
-            "ranks sum to 1",
-            None,
-            || format!("the sum is off by {off:.3e}"),
-        );
+        let verdict =
+            Verdict::require(now.vertices == 0 || off <= rho / (1.0 - self.damping), "ranks sum to 1", None, || {
+                format!("the sum is off by {off:.3e}")
+            });
         let Some(before) = before.filter(|_| verdict.is_sound()) else { return verdict };
         let most = self.damping * before.residual + rho;
         Verdict::require(now.residual <= most, "ranks move less by the damping in each round", None, || {
@@ -59,5 +60,13 @@ impl FaultTolerance for Rules {
             }
         }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
+    }
+
+    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
+        certify(scene, self.damping, self.tolerance).map(Some)
     }
 }

@@ -1,0 +1,38 @@
+//! The certificate: a level is one more than the smallest level of a vertex that an arc leads from.
+//!
+//! Rules, for every owned vertex v: level(source) = 0; any other v has level(v) = 1 + min over u -> v of level(u), where no level
+//! counts as infinite and so does the minimum over nothing.
+//!
+//! *Complete.* Let d be the true distances. No level is too high: along a shortest path from the source the rule gives level(v)
+//! <= 1 + level(u), so level <= d everywhere d is finite. None is too low: a finite level of v other than the source is
+//! one more than that of some in-neighbour, so following such in-neighbours the level falls by 1 a step and stays finite; it
+//! cannot fall below 0, and a vertex at level 0 that is not the source would need an in-neighbour at level -1. So the walk ends at
+//! the source after level(v) steps and is a path of that length: level >= d. A vertex without a path keeps an infinite level, by
+//! the same walk. *Sound.* True distances keep the rule. Arithmetic is in 64 bits, so no level wraps.
+//! Cost: one pass over the arcs in, one value each; levels of ghosts are copied afresh from their owners.
+
+use crate::program::{LEVEL, UNREACHED};
+use framework::certify::Audit;
+use framework::error::Result;
+use framework::fault::{Certificate, Scene, Verdict};
+use framework::id::{GlobalId, LocalId};
+
+/// Judges the levels of this rank's vertices.
+pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result<Certificate> {
+    let mut audit = Audit::of(scene);
+    audit.renew(LEVEL)?;
+    let level = audit.values(LEVEL);
+    let source = source.and_then(|source| audit.part.local(source));
+    let right = |v: LocalId, row: &[LocalId]| {
+        let nearest = row.iter().fold(UNREACHED, |nearest, &u| nearest.min(level.get(u)));
+        if Some(v) == source { 0 } else { (u64::from(nearest) + 1).min(UNREACHED.into()) }
+    };
+    let scan = audit.scan(LEVEL, |u| level.prefetch(u), |v, found, row, (): &mut ()| u64::from(found) == right(v, row));
+    let rule = "a level is one more than the smallest level of a vertex that an arc leads from";
+    let verdict = scan.broken.map_or(Verdict::Sound, |v| {
+        Verdict::require(false, rule, Some(audit.id(v)), || {
+            format!("found {}, by its neighbours {}", level.get(v) as i32, right(v, audit.rows().of(v)) as u32 as i32)
+        })
+    });
+    Ok(audit.close(verdict))
+}

@@ -1,0 +1,134 @@
+//! The certificate: the order in which vertices were removed shows that each had to go, and what it left behind holds together.
+//!
+//! Kept during the run: `step(v)`, the wave in which v was removed; infinite for a survivor. A neighbour counts as gone only with a
+//! strictly smaller step.
+//!
+//! One k. Rules, for every owned v: its answer is 1 with an infinite step, else 0; a survivor has at least k surviving
+//! neighbours; a removed v has fewer than k neighbours with step >= step(v) (survivors among them).
+//! *Complete.* Survivors have k neighbours each among themselves, so they are inside the k-core. Suppose the k-core K holds a
+//! removed vertex, and w is one of smallest step in K. The k neighbours of w in K survive or have step >= step(w), against
+//! the rule for w. So K is exactly the survivors.
+//!
+//! All cores. Rules: (1) v has at least c(v) neighbours with c >= c(v); (2) v has at most c(v) neighbours with step >= step(v);
+//! (3) a vertex of smaller c has a smaller step than one of larger c.
+//! *Complete.* By (1) the vertices with c >= k have k neighbours each among themselves, so core(v) >= c(v). Suppose core(v) = k >
+//! c(v); let K be the k-core, which holds v, and w one of smallest step in K. The k neighbours of w in K have step >= step(w), so
+//! k <= c(w) by (2), and c(v) < c(w); by (3) step(v) < step(w), but w has the smallest in K.
+//! By (3) each core number owns a stretch of steps, and c(u) >= c(v) says the same as step(u) >= the first step of c(v)'s
+//! stretch: so the step is all that is read of a neighbour. The stretches are agreed over ranks.
+//!
+//! *Sound.* A wave removes what has fewer than k neighbours (at most the level) left in it or for later, and levels rise.
+//! Cost: one pass over the arcs, one value each, and for all cores one over the vertices.
+
+use crate::program::{DEGREE, STEP};
+use framework::certify::Audit;
+use framework::error::Result;
+use framework::fault::{Certificate, Scene, Verdict};
+use framework::id::LocalId;
+use std::collections::BTreeMap;
+
+/// The first and the last step of a core number.
+type Stretch = (u32, u32);
+
+/// Judges this rank's part; nothing without the steps.
+pub(crate) fn certify(scene: &mut Scene<'_>, k: Option<u32>) -> Result<Option<Certificate>> {
+    let mut audit = Audit::of(scene);
+    if !audit.has(STEP.spec()) {
+        return Ok(None);
+    }
+    audit.renew(STEP)?;
+    let verdict = match k {
+        Some(k) => one_core(&audit, k),
+        None => all_cores(&mut audit)?,
+    };
+    Ok(Some(audit.close(verdict)))
+}
+
+fn one_core(audit: &Audit<'_>, k: u32) -> Verdict {
+    let step = audit.values(STEP);
+    let left = |v: LocalId, row: &[LocalId]| {
+        let own = step.get(v);
+        row.iter().filter(|&&u| step.get(u) >= own).count() as u64
+    };
+    let scan = audit.scan(
+        DEGREE,
+        |u| step.prefetch(u),
+        |v, member, row, (): &mut ()| match (member, step.get(v) == u32::MAX) {
+            (1, true) => left(v, row) >= k.into(),
+            (0, false) => left(v, row) < k.into(),
+            _ => false,
+        },
+    );
+    let rule = "members of the core, and no others, keep k neighbours when vertices go in the order kept";
+    scan.broken.map_or(Verdict::Sound, |v| {
+        Verdict::require(false, rule, Some(audit.id(v)), || {
+            let (member, left) = (audit.values(DEGREE).get(v), left(v, audit.rows().of(v)));
+            format!("found {member}, removed in step {}, with {left} neighbours left", step.get(v) as i32)
+        })
+    })
+}
+
+fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
+    let (step, rows) = (audit.values(STEP), audit.rows());
+    // No core number is above a degree, so the lists stay as short as the graph makes them.
+    let noted = audit.survey(DEGREE, |v, core, stretches: &mut Vec<Stretch>| {
+        if u64::from(core) <= rows.degree(v) {
+            if stretches.len() <= core as usize {
+                stretches.resize(core as usize + 1, (u32::MAX, 0));
+            }
+            let (first, last) = &mut stretches[core as usize];
+            (*first, *last) = ((*first).min(step.get(v)), (*last).max(step.get(v)));
+        }
+    });
+    let mine: Vec<u64> = noted
+        .iter()
+        .flat_map(|stretches| stretches.iter().enumerate().filter(|(_, (first, last))| first <= last))
+        .flat_map(|(core, &(first, last))| [core as u64, first.into(), last.into()])
+        .collect();
+    let mut stretches: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for triple in audit.talk.gather(&mine)?.iter().flat_map(|words| words.chunks_exact(3)) {
+        let (first, last) = stretches.entry(triple[0]).or_insert((u64::MAX, 0));
+        (*first, *last) = ((*first).min(triple[1]), (*last).max(triple[2]));
+    }
+    let mut in_order = stretches.iter().zip(stretches.iter().skip(1));
+    if let Some(((low, (_, last)), (high, (first, _)))) = in_order.find(|((_, low), (_, high))| low.1 >= high.0) {
+        let rule = "a vertex of smaller core number goes before one of larger";
+        // The pass is made all the same, for its sums.
+        audit.scan(DEGREE, |_| {}, |_, _, _, (): &mut ()| true);
+        return Ok(Verdict::require(false, rule, None, || {
+            format!("core {low} ends with step {last}, core {high} begins with step {first}")
+        }));
+    }
+    let longest = noted.iter().map(Vec::len).max().unwrap_or(0);
+    let mut first_of = vec![u32::MAX; longest];
+    for (&core, &(first, _)) in &stretches {
+        if let Some(slot) = first_of.get_mut(core as usize) {
+            *slot = first as u32;
+        }
+    }
+    // Neighbours of at least the same core number, and those not gone before.
+    let counts = |v: LocalId, core: u32, row: &[LocalId]| {
+        let (first, own) = (first_of.get(core as usize).copied().unwrap_or(0), step.get(v));
+        row.iter().fold((0u64, 0u64), |(peers, left), &u| {
+            let theirs = step.get(u);
+            (peers + u64::from(theirs >= first), left + u64::from(theirs >= own))
+        })
+    };
+    let scan = audit.scan(
+        DEGREE,
+        |u| step.prefetch(u),
+        |v, core, row, (): &mut ()| {
+            let (peers, left) = counts(v, core, row);
+            u64::from(core) <= row.len() as u64 && peers >= core.into() && left <= core.into()
+        },
+    );
+    let rule =
+        "a core number is backed by as many neighbours of at least that number, and by no more when the vertex goes";
+    Ok(scan.broken.map_or(Verdict::Sound, |v| {
+        Verdict::require(false, rule, Some(audit.id(v)), || {
+            let core = audit.values(DEGREE).get(v);
+            let (peers, left) = counts(v, core, audit.rows().of(v));
+            format!("found {core}, with {peers} such neighbours, and {left} left in step {}", step.get(v) as i32)
+        })
+    }))
+}
