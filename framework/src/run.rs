@@ -16,7 +16,7 @@ use crate::guard::{Guard, Unguarded};
 use crate::id::Rank;
 use crate::partition::Part;
 use crate::probe::{Probe, Stage};
-use crate::protect::{Certifying, Detection, Guarded, Protection, Setting};
+use crate::protect::{Certifying, Detection, Guarded, Protection, Resumable, Setting};
 use crate::step::Step;
 use crate::timing::{Clock, Timing};
 use crate::transport::{Transport, local};
@@ -106,6 +106,8 @@ pub struct Plan<'a> {
     pub place: Place,
     /// How it is protected.
     pub protection: &'a Protection,
+    /// What a broken-off run left, to go on from.
+    pub resumable: Option<&'a Resumable>,
 }
 
 /// Runs one unprotected trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
@@ -118,7 +120,7 @@ pub fn trial<P: Probe>(
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
-    protected_trial(graph, &Plan { place, protection: &Protection::off() }, make, probe)
+    protected_trial(graph, &Plan { place, protection: &Protection::off(), resumable: None }, make, probe)
 }
 
 /// Runs one trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
@@ -238,9 +240,19 @@ fn one_rank<P: Probe>(
             let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
             let mut guard =
                 clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
-            let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
+            let placed = match plan.resumable {
+                Some(left) => clock.stage(Stage::Setup, 0, || left.place(&mut step, algorithm))?,
+                None => None,
+            };
+            let start = match placed {
+                Some(placed) => {
+                    guard.go_on_from(&placed);
+                    None
+                }
+                None => Some(begin(algorithm, &mut step, &mut exchange, &mut clock)?),
+            };
             guard.begin(&step, &clock);
-            let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;
+            let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, start.as_ref())?;
             Ok((end, Some(guard.into_detection())))
         })?,
         Some(rules) => {

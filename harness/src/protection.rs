@@ -122,6 +122,7 @@ impl ProtectionArgs {
             recovery,
             attempts: if recovery == Recovery::Off { 0 } else { self.recovery_attempts.unwrap_or(ATTEMPTS) },
             snapshots: self.snapshot_interval.map_or(Interval::Measured, Interval::Every),
+            checkpoints: None,
         })
     }
 }

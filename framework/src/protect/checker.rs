@@ -4,6 +4,7 @@
 //! time. The loop waits only when the queue is full (counted) and when it drains the checker at the end or before a restore. A
 //! finding becomes a suspected superstep that the loop finds at its next vote.
 
+use super::checkpoint::Checkpoints;
 use super::evidence::{Detector, Evidence, NONE};
 use super::snapshot::Snapshot;
 use super::watch::{Once, Seen};
@@ -40,13 +41,13 @@ pub(crate) struct Summary {
 /// Work for the checker.
 pub(crate) enum Task {
     Rounds(Vec<Summary>),
-    Snapshot { now: Arc<Snapshot>, before: Option<Arc<Snapshot>> },
+    Snapshot { now: Arc<Snapshot>, before: Option<Arc<Snapshot>>, to_disk: bool },
 }
 
 /// What became of a task.
 pub(crate) enum Done {
     Rounds(Vec<Summary>),
-    Snapshot { is_sound: bool, took: Duration },
+    Snapshot { is_sound: bool, took: Duration, written: Result<bool> },
 }
 
 /// What the checker judges by.
@@ -59,6 +60,8 @@ pub(crate) struct Bench<'r> {
     pub(crate) started: Instant,
     /// Whether to measure what it does to summaries.
     pub(crate) is_timed: bool,
+    /// Where sound snapshots are written that are to be.
+    pub(crate) checkpoints: Option<Checkpoints>,
 }
 
 /// A span of the checker.
@@ -89,6 +92,8 @@ pub(crate) struct Checker {
     /// Times that the queue was full.
     pub(crate) waits: u64,
     spare: Vec<Vec<Summary>>,
+    /// Checkpoints written.
+    pub(crate) written: u64,
     /// Outcomes of snapshots, oldest first.
     pub(crate) snapshots: Vec<(bool, Duration)>,
 }
@@ -127,6 +132,7 @@ impl Checker {
             under_way: 0,
             waits: 0,
             spare: Vec::new(),
+            written: 0,
             snapshots: Vec::new(),
         }
     }
@@ -151,7 +157,7 @@ impl Checker {
     pub(crate) fn poll(&mut self) -> Result<()> {
         while self.under_way > 0 {
             match self.done.try_recv() {
-                Ok(done) => self.take(done),
+                Ok(done) => self.take(done)?,
                 Err(std::sync::mpsc::TryRecvError::Empty) => return Ok(()),
                 Err(std::sync::mpsc::TryRecvError::Disconnected) => return Err(lost(self.rank)),
             }
@@ -163,20 +169,24 @@ impl Checker {
     pub(crate) fn drain(&mut self) -> Result<()> {
         while self.under_way > 0 {
             let done = self.done.recv().map_err(|_| lost(self.rank))?;
-            self.take(done);
+            self.take(done)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, done: Done) {
+    fn take(&mut self, done: Done) -> Result<()> {
         self.under_way -= 1;
         match done {
             Done::Rounds(mut batch) => {
                 batch.clear();
                 self.spare.push(batch);
             }
-            Done::Snapshot { is_sound, took } => self.snapshots.push((is_sound, took)),
+            Done::Snapshot { is_sound, took, written } => {
+                self.snapshots.push((is_sound, took));
+                self.written += u64::from(written?);
+            }
         }
+        Ok(())
     }
 
     /// An empty batch.
@@ -222,11 +232,16 @@ fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender
                 batch.iter().for_each(|summary| bench.judge(summary, board));
                 Done::Rounds(batch)
             }
-            Task::Snapshot { now, before } => {
+            Task::Snapshot { now, before, to_disk } => {
                 let begin = Instant::now();
                 let is_sound = bench.judge_snapshot(&now, before.as_deref(), board);
+                let took = begin.elapsed();
+                let written = match &bench.checkpoints {
+                    Some(checkpoints) if is_sound && to_disk => checkpoints.write(bench.part, &now).map(|()| true),
+                    _ => Ok(false),
+                };
                 drop((now, before));
-                Done::Snapshot { is_sound, took: begin.elapsed() }
+                Done::Snapshot { is_sound, took, written }
             }
         }));
         // The loop learns of a panic by the closed channel.

@@ -8,6 +8,7 @@
 use super::ballot::Ballot;
 use super::checker::{Bench, Checker, Summary, Task};
 use super::evidence::{Detection, Detector, NONE};
+use super::resume::Placed;
 use super::score::Score;
 use super::snapshot::Snapshot;
 use super::watch::Watch;
@@ -129,6 +130,7 @@ impl<'r> Guarded<'r> {
             once,
             started: setting.started,
             is_timed: setting.is_timed,
+            checkpoints: protection.checkpoints.clone(),
         };
         let is_redundant = setting.rules.redundancy() != Redundancy::None;
         Ok(Guarded {
@@ -157,6 +159,11 @@ impl<'r> Guarded<'r> {
         })
     }
 
+    /// The state of a broken-off run is in place.
+    pub(crate) fn go_on_from(&mut self, placed: &Placed) {
+        self.round = placed.round;
+    }
+
     /// The state is in place and the loop about to begin.
     pub fn begin<P: Probe>(&mut self, step: &Step<'_>, clock: &Clock<P>) {
         self.seal = step.frontier.seal();
@@ -166,6 +173,7 @@ impl<'r> Guarded<'r> {
     /// What all ranks know of the run, and the sum that the gathered answer must have.
     pub fn into_detection(mut self) -> (Detection, Option<u64>) {
         self.detection.queue_waits = self.checker.waits;
+        self.detection.checkpoints = self.checker.written;
         (self.detection, self.answer_sum)
     }
 
@@ -207,6 +215,11 @@ impl<'r> Guarded<'r> {
         }
     }
 
+    fn wants_checkpoint(&self, step: &Step<'_>) -> bool {
+        let every = self.protection.checkpoints.as_ref().map(|checkpoints| checkpoints.every);
+        step.index > 0 && every.is_some_and(|every| step.index.is_multiple_of(every))
+    }
+
     fn wants_snapshot(&self, step: &Step<'_>) -> bool {
         match self.protection.snapshots {
             _ if step.index == 0 => false,
@@ -216,9 +229,19 @@ impl<'r> Guarded<'r> {
         }
     }
 
-    /// Copies the state into the older slot and has it checked; not while the last one is still being checked.
-    fn snapshot<P: Probe>(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>, clock: &Clock<P>) -> Result<()> {
+    /// Copies the state into the older slot and has it checked; not while the last one is still being checked, unless it must go to
+    /// disk: for that the loop waits, so that ranks stay within one checkpoint of each other.
+    fn snapshot<P: Probe>(
+        &mut self,
+        algorithm: &dyn GraphAlgorithm,
+        step: &Step<'_>,
+        clock: &Clock<P>,
+        to_disk: bool,
+    ) -> Result<()> {
         self.flush(clock)?;
+        if to_disk {
+            self.checker.drain()?;
+        }
         self.checker.poll()?;
         self.take_outcomes();
         if self.slots.iter().any(|slot| slot.is_sound.is_none()) {
@@ -232,7 +255,7 @@ impl<'r> Guarded<'r> {
         let now = Arc::new(snapshot);
         let before = self.slots.last().map(|slot| Arc::clone(&slot.snapshot));
         self.slots.push(Slot { snapshot: Arc::clone(&now), is_sound: None });
-        self.checker.submit(Task::Snapshot { now, before })?;
+        self.checker.submit(Task::Snapshot { now, before, to_disk })?;
         self.snapshot_cost = Some(begin.elapsed());
         self.last_snapshot = clock.latest();
         self.detection.snapshots += 1;
@@ -303,8 +326,11 @@ impl Guard for Guarded<'_> {
         self.is_frontier_whole = step.frontier.seal() == self.seal;
         if !self.is_frontier_whole {
             step.frontier.clamp(step.part);
-        } else if self.wants_snapshot(step) {
-            self.snapshot(algorithm, step, clock)?;
+        } else {
+            let to_disk = self.wants_checkpoint(step);
+            if to_disk || self.wants_snapshot(step) {
+                self.snapshot(algorithm, step, clock, to_disk)?;
+            }
         }
         let end = clock.started().elapsed();
         clock.span(Stage::Bookkeeping, step.index, begin, end);

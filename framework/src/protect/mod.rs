@@ -7,14 +7,17 @@
 
 mod ballot;
 mod checker;
+mod checkpoint;
 mod evidence;
 mod guarded;
 mod postcheck;
+mod resume;
 mod score;
 mod seal;
 mod snapshot;
 mod watch;
 
+pub use checkpoint::{Checkpoints, Resumable, fingerprint};
 pub use evidence::{Certified, Count, Detection, Detector, Evidence};
 pub use guarded::{Guarded, Setting};
 pub use postcheck::Certifying;
@@ -45,6 +48,8 @@ pub struct Protection {
     pub attempts: u32,
     /// When snapshots are taken.
     pub snapshots: Interval,
+    /// Where checkpoints go, if any are written.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 /// What follows a finding.
@@ -76,6 +81,7 @@ impl Protection {
             recovery: Recovery::Off,
             attempts: 0,
             snapshots: Interval::Every(0),
+            checkpoints: None,
         }
     }
 

@@ -227,7 +227,7 @@ impl<I: Instrument> Run<'_, I> {
     }
 
     fn protection_record(&self) -> records::Protection {
-        let Protection { is_on, weights, budget, certify, recovery, snapshots, .. } = *self.protection;
+        let &Protection { is_on, weights, budget, certify, recovery, snapshots, .. } = self.protection;
         records::Protection {
             enabled: is_on,
             a: weights.a,
@@ -248,7 +248,7 @@ impl<I: Instrument> Run<'_, I> {
         make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
         shows_bar: bool,
     ) -> Result<Trial<I::Probe>> {
-        let plan = Plan { place: self.place, protection: self.protection };
+        let plan = Plan { place: self.place, protection: self.protection, resumable: self.resumable };
         if !shows_bar {
             return protected_trial(self.graph, &plan, make, &|rank| self.instrument.probe(rank));
         }

@@ -1,0 +1,141 @@
+//! Putting a checkpoint back in place: as it was on the same number of ranks; by global vertex on another one.
+//!
+//! On another number of ranks the owned values of all ranks, in order, are the values of the graph. A ghost of a copied field gets its
+//! owner's; one that makes offers starts without any; members of the frontier go with their owners, and a ghost whose
+//! owner changed last counts as renewed. Where fields hold local numbers, the run starts over.
+
+use super::checkpoint::{Resumable, Saved};
+use crate::algorithm::GraphAlgorithm;
+use crate::error::{Error, Result};
+use crate::fault::Round;
+use crate::field::{Merge, Share};
+use crate::id::LocalId;
+use crate::partition::Part;
+use crate::step::{Resting, Step};
+
+/// What a rank goes on with.
+pub(crate) struct Placed {
+    /// What was agreed after the superstep before.
+    pub(crate) round: Option<Round>,
+}
+
+impl Resumable {
+    /// Puts the state in place; `None` where the run must start over.
+    pub(crate) fn place(&self, step: &mut Step<'_>, algorithm: &mut dyn GraphAlgorithm) -> Result<Option<Placed>> {
+        let part = step.part;
+        let specs = step.fields.specs();
+        let names_fit = |saved: &Saved| {
+            saved.fields.len() == specs.len() && saved.fields.iter().zip(specs).all(|((name, _), own)| name == own.name)
+        };
+        if !self.ranks.iter().all(names_fit) {
+            return Err(Error::usage("the checkpoint has other fields than this run; resume it with the same options"));
+        }
+        if self.ranks.len() == part.routes().peers() {
+            self.place_same(&self.ranks[part.rank().index()], step)?;
+        } else if algorithm.is_portable() {
+            self.place_anew(step)?;
+        } else {
+            return Ok(None);
+        }
+        let any = &self.ranks[0];
+        (step.index, step.total) = (any.index, any.total);
+        algorithm.recall(&any.memory);
+        if let Some(watch) = &mut step.watch {
+            watch.largest = any.largest;
+        }
+        Ok(Some(Placed { round: any.round }))
+    }
+
+    fn place_same(&self, saved: &Saved, step: &mut Step<'_>) -> Result<()> {
+        let part = step.part;
+        let mine = (part.owned(), part.ghost_base(), part.locals());
+        if mine != (saved.owned as usize, saved.ghost_base, saved.locals as usize) {
+            return Err(Error::usage("the checkpoint is of another partition of the graph; report this"));
+        }
+        for (slot, (_, values)) in saved.fields.iter().enumerate() {
+            let column = step.fields.column(slot);
+            values.iter().enumerate().for_each(|(v, &bits)| column.set_bits(LocalId::new(v as u32), bits));
+        }
+        step.frontier.resume(part, &saved.frontier);
+        if let Some(watch) = &mut step.watch {
+            watch.sum = saved.sum;
+        }
+        Ok(())
+    }
+
+    fn place_anew(&self, step: &mut Step<'_>) -> Result<()> {
+        let part = step.part;
+        let whole: usize = self.ranks.iter().map(|saved| saved.owned as usize).sum();
+        if whole != part.graph_vertices() {
+            return Err(Error::usage(format!(
+                "the checkpoint has {whole} vertices, the graph {}; resume it with the same graph",
+                part.graph_vertices()
+            )));
+        }
+        let specs = step.fields.specs().to_vec();
+        for (slot, spec) in specs.iter().enumerate() {
+            let column = step.fields.column(slot);
+            for v in part.local_vertices() {
+                let takes = !part.is_ghost(v) || spec.share.copies() || spec.share == Share::ToOwner(Merge::Min);
+                if takes {
+                    let (saved, local) = self.owner(part.global(v).0);
+                    column.set_bits(v, saved.fields[slot].1[local]);
+                }
+            }
+        }
+        let frontier = self.frontier(part, specs.iter().any(|spec| matches!(spec.share, Share::Both(_))));
+        step.frontier.resume(part, &frontier);
+        if let Some(watch) = &mut step.watch
+            && let Some(once) = watch.set_once()
+        {
+            watch.sum = once.recount(&step.fields, part);
+        }
+        Ok(())
+    }
+
+    /// The part that owned a vertex, and its number there.
+    fn owner(&self, global: u32) -> (&Saved, usize) {
+        let place = self.ranks.partition_point(|saved| saved.owned == 0 || saved.first <= global);
+        // Parts without vertices stand anywhere; the one before `place` that has some is it.
+        let owner = self.ranks[..place].iter().rev().find(|saved| saved.owned > 0).unwrap_or(&self.ranks[0]);
+        (owner, (global - owner.first) as usize)
+    }
+
+    fn frontier(&self, part: &Part, renews: bool) -> Resting {
+        let bit = |words: &[u64], v: usize| words.get(v / 64).is_some_and(|word| word >> (v % 64) & 1 == 1);
+        let is_in = |list: &[bool], v: LocalId| list[part.global(v).0 as usize];
+        let mut member = vec![false; part.graph_vertices()];
+        let mut woken = member.clone();
+        let mut joined = member.clone();
+        for saved in &self.ranks {
+            let own = saved.first as usize..(saved.first + saved.owned) as usize;
+            for v in 0..saved.owned as usize {
+                joined[own.start + v] = bit(&saved.frontier.joined, v);
+                member[own.start + v] = bit(&saved.frontier.bits, v);
+            }
+            let is_owned = |v: &&LocalId| v.index() < saved.owned as usize;
+            saved.frontier.members.iter().filter(is_owned).for_each(|v| member[own.start + v.index()] = true);
+            saved.frontier.woken.iter().filter(is_owned).for_each(|v| woken[own.start + v.index()] = true);
+        }
+        let members: Vec<LocalId> = part.owned_vertices().filter(|&v| is_in(&member, v)).collect();
+        let mut words = vec![0u64; part.locals().div_ceil(64)];
+        for v in part.local_vertices().filter(|&v| is_in(&joined, v)) {
+            words[v.index() / 64] |= 1 << (v.index() % 64);
+        }
+        if !part.owned().is_multiple_of(64) {
+            words[part.owned() / 64] |= !0 << (part.owned() % 64); // no vertices: they never join
+        }
+        let is_renewed = |v: &LocalId| renews && part.is_ghost(*v) && (is_in(&member, *v) || is_in(&woken, *v));
+        Resting {
+            count: members.len() as u64,
+            arcs: members.iter().map(|&v| part.outgoing().degree(v)).sum(),
+            members,
+            bits: Vec::new(),
+            joined: words,
+            woken: part.owned_vertices().filter(|&v| is_in(&woken, v)).collect(),
+            renewed: part.local_vertices().filter(is_renewed).collect(),
+            unexplored: self.ranks[0].frontier.unexplored,
+            was_wide: self.ranks[0].frontier.was_wide,
+        }
+    }
+}
