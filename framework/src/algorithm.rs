@@ -143,7 +143,10 @@ impl Tally {
         self.least = self.least.min(other.least);
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 56] {
+    /// Length of [`Tally::to_bytes`].
+    pub(crate) const BYTES: usize = 56;
+
+    pub(crate) fn to_bytes(self) -> [u8; Tally::BYTES] {
         let [a, b] = self.residual.to_bits();
         let [c, d] = self.carry.to_bits();
         let mut bytes = [0; 56];

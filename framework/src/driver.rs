@@ -6,7 +6,7 @@
 use crate::algorithm::{GraphAlgorithm, Tally};
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::guard::Guard;
+use crate::guard::{Guard, Next};
 use crate::probe::{Probe, Stage};
 use crate::step::Step;
 use crate::timing::Clock;
@@ -21,10 +21,12 @@ pub struct End {
     pub converged: bool,
     /// The tally that all ranks agreed on last.
     pub last: Tally,
+    /// Whether the guard let the answer pass; always so without one.
+    pub is_sound: bool,
 }
 
-/// Runs supersteps until the algorithm is done or its limit is reached, then lets it finish the answer. `start` is this rank's
-/// tally of `init`.
+/// Runs supersteps until the algorithm is done or its limit is reached, then lets it finish the answer; again from an older state
+/// if the guard says so. `start` is this rank's tally of `init`; without one, the step stands where a run was broken off.
 ///
 /// # Errors
 /// What an operator, the transport or the guard reports.
@@ -34,30 +36,50 @@ pub fn drive<P: Probe, G: Guard>(
     exchange: &mut Exchange<'_>,
     guard: &mut G,
     clock: &mut Clock<P>,
-    start: &Tally,
+    start: Option<&Tally>,
 ) -> Result<End> {
-    let began = Instant::now();
     let limit = algorithm.supersteps_max(step.part.graph_vertices());
-    step.total = clock.stage(Stage::Agree, 0, || exchange.agree(start))?;
-    let mut converged = false;
-    while !converged && step.index < limit {
-        let iteration = step.index;
-        clock.superstep(iteration);
-        guard.observe(step)?;
-        step.forget_activity();
-        let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
-        clock.activity(iteration, step.activity());
-        let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
-        tally.merge(&woken);
-        step.index += 1;
-        step.total = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally))?;
-        converged = algorithm.is_done(&step.total);
-        if converged && let Some(suspect) = guard.settle(step, exchange.transport())? {
-            guard.restore_before(suspect, step)?;
-            converged = false;
+    let mut next = Next::GoOn;
+    let mut start = start;
+    loop {
+        let began = Instant::now();
+        let mut converged = false;
+        if let Some(start) = start.take() {
+            (step.total, ()) = clock.stage(Stage::Agree, 0, || exchange.agree(start, ()))?;
+        }
+        loop {
+            if next == Next::Redo {
+                guard.restore(algorithm, step, exchange, clock)?;
+                (next, converged) = (Next::GoOn, false);
+            }
+            if converged || step.index >= limit || next == Next::GiveUp {
+                break;
+            }
+            let iteration = step.index;
+            clock.superstep(iteration);
+            guard.observe(algorithm, step, clock)?;
+            step.forget_activity();
+            let mut tally = guard.update(algorithm, step, clock)?;
+            clock.activity(iteration, step.activity());
+            let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
+            tally.merge(&woken);
+            let vote = guard.vote(step, exchange, clock);
+            let (total, vote) = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally, vote))?;
+            (step.index, step.total) = (iteration + 1, total);
+            converged = algorithm.is_done(&total);
+            next = guard.judge(vote, step, exchange, clock)?;
+        }
+        clock.main_loop(began.elapsed());
+        guard.drain(algorithm, step, clock)?;
+        let began = Instant::now();
+        clock.stage(G::UPDATE, step.index.saturating_sub(1), || algorithm.finish(step))?;
+        clock.main_loop(began.elapsed());
+        if next == Next::GoOn {
+            next = guard.settle(converged, algorithm, step, exchange, clock)?;
+        }
+        if next != Next::Redo {
+            let is_sound = next == Next::GoOn;
+            return Ok(End { iterations: step.index, converged, last: step.total, is_sound });
         }
     }
-    clock.stage(Stage::GraphUpdate, step.index.saturating_sub(1), || algorithm.finish(step))?;
-    clock.main_loop(began.elapsed());
-    Ok(End { iterations: step.index, converged, last: step.total })
 }

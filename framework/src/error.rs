@@ -67,6 +67,9 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The answer is wrong or was changed.
+    #[error("{0}")]
+    Answer(String),
     /// The machine refused something the run needs.
     #[error("{0}")]
     Environment(String),
@@ -89,7 +92,7 @@ impl Error {
         match self {
             Error::Read { .. } | Error::Line { .. } | Error::Format { .. } | Error::Usage(_) => Class::Usage,
             Error::Write { .. } | Error::Environment(_) => Class::Environment,
-            Error::PeerLost { .. } | Error::Panicked { .. } => Class::Answer,
+            Error::PeerLost { .. } | Error::Panicked { .. } | Error::Answer(_) => Class::Answer,
         }
     }
 

@@ -2,13 +2,16 @@
 //!
 //! Only what changed is sent, packed: `[form u8][values]` where form says how places are named. Full: every place of the
 //! route, in order, without names. Bitmap: one bit a place. Sparse: a 4-byte place before each value. The shortest is taken, so
-//! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens.
+//! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens. In a protected run every
+//! message, empty ones too, ends in a seal (`protect::seal`), so that one lost, repeated or changed is noticed before it is used.
 
 use crate::algorithm::Tally;
 use crate::device::host::access::Alone;
 use crate::error::{Error, Result};
 use crate::field::{Fields, Kind, Merge};
+use crate::guard::Vote;
 use crate::id::{LocalId, Rank};
+use crate::protect::Seals;
 use crate::step::{News, Step};
 use crate::transport::Transport;
 
@@ -22,6 +25,9 @@ pub struct Exchange<'t> {
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     places: Vec<Vec<u32>>,
+    words: Vec<u8>,
+    /// Seals messages, in a protected run.
+    pub(crate) seals: Option<Seals>,
     /// Payload bytes this rank has sent in the superstep loop.
     pub bytes_sent: u64,
     /// Messages with payload this rank has sent in the superstep loop.
@@ -37,6 +43,8 @@ impl<'t> Exchange<'t> {
             outgoing: vec![Vec::new(); ranks],
             incoming: vec![Vec::new(); ranks],
             places: vec![Vec::new(); ranks],
+            words: Vec::new(),
+            seals: None,
             bytes_sent: 0,
             messages_sent: 0,
         }
@@ -47,24 +55,35 @@ impl<'t> Exchange<'t> {
         self.transport
     }
 
-    /// The tally of all ranks, merged in rank order.
+    /// The tally and the vote of all ranks, merged in rank order.
     ///
     /// # Errors
-    /// When a peer is lost or sends no tally.
-    pub fn agree(&mut self, mine: &Tally) -> Result<Tally> {
+    /// When a peer is lost or sends something else.
+    pub fn agree<V: Vote>(&mut self, mine: &Tally, vote: V) -> Result<(Tally, V)> {
         if self.outgoing.len() == 1 {
-            return Ok(*mine);
+            return Ok((*mine, vote));
         }
-        self.transport.all_gather(&mine.to_bytes(), &mut self.incoming)?;
-        let mut total = Tally::default();
+        self.words.clear();
+        self.words.extend_from_slice(&mine.to_bytes());
+        vote.put(&mut self.words);
+        self.transport.all_gather(&self.words, &mut self.incoming)?;
+        let mut total: Option<(Tally, V)> = None;
         for (rank, bytes) in self.incoming.iter().enumerate() {
-            let theirs = Tally::from_bytes(bytes).ok_or_else(|| Error::PeerLost {
+            let split = bytes.split_at_checked(Tally::BYTES);
+            let theirs = split.and_then(|(tally, vote)| Some((Tally::from_bytes(tally)?, V::take(vote)?)));
+            let (tally, vote) = theirs.ok_or_else(|| Error::PeerLost {
                 rank: Rank(rank as u32),
                 reason: format!("it sent {} bytes where a tally belongs", bytes.len()),
             })?;
-            total.merge(&theirs);
+            match &mut total {
+                None => total = Some((tally, vote)),
+                Some((all, votes)) => {
+                    all.merge(&tally);
+                    votes.merge(vote);
+                }
+            }
         }
-        Ok(total)
+        Ok(total.expect("there are several ranks"))
     }
 
     /// Exchanges every shared field of the step; `active` and `arcs` of the woken vertices.
@@ -153,7 +172,7 @@ impl<'t> Exchange<'t> {
 
     fn merge_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let routes = step.part.routes();
-        let frontier = &mut step.frontier;
+        let (frontier, watch) = (&mut step.frontier, &mut step.watch);
         for (peer, message) in self.incoming.iter().enumerate() {
             let to = routes.copied_to(peer);
             let fields = &step.fields;
@@ -162,7 +181,12 @@ impl<'t> Exchange<'t> {
                 let mut changed = false;
                 for (&slot, &value) in slots.iter().zip(values) {
                     let merge = fields.specs()[slot].share.offers().expect("slots offer");
-                    changed |= fields.column(slot).merge(v, merge, value);
+                    let before = watch.as_ref().map(|_| fields.column(slot).bits(v));
+                    let changes = fields.column(slot).merge(v, merge, value);
+                    if let (Some(watch), Some(before), true) = (watch.as_deref_mut(), before, changes) {
+                        watch.taken(slot, v, before, fields.column(slot).bits(v));
+                    }
+                    changed |= changes;
                 }
                 if changed && frontier.marks.set::<Alone>(v) {
                     frontier.woken.push(v);
@@ -230,11 +254,19 @@ impl<'t> Exchange<'t> {
     }
 
     fn deliver(&mut self) -> Result<()> {
+        let me = self.transport.rank().index();
+        if let Some(seals) = &mut self.seals {
+            seals.close(&mut self.outgoing, me);
+        }
         for message in self.outgoing.iter().filter(|message| !message.is_empty()) {
             self.bytes_sent += message.len() as u64;
             self.messages_sent += 1;
         }
-        self.transport.exchange(&mut self.outgoing, &mut self.incoming)
+        self.transport.exchange(&mut self.outgoing, &mut self.incoming)?;
+        if let Some(seals) = &mut self.seals {
+            seals.open(&mut self.incoming, me);
+        }
+        Ok(())
     }
 }
 

@@ -13,8 +13,11 @@ use crate::transport::Transport;
 /// A plugin's whole contribution to protection. It is made after `prepare`, lives beside the run and is shared with the checker, so
 /// it holds options only, never state.
 pub trait FaultTolerance: Send + Sync {
-    /// The algorithm's part of the score of an active vertex.
-    fn change(&self) -> Change;
+    /// The algorithm's part of the score of an active vertex. Not asked where no update can be repeated, unless it is
+    /// [`Change::Moved`].
+    fn change(&self) -> Change {
+        Change::Uniform(1.0)
+    }
 
     /// Whether, and how, the update of an active vertex can be repeated.
     fn redundancy(&self) -> Redundancy {
@@ -34,10 +37,10 @@ pub trait FaultTolerance: Send + Sync {
     ) {
     }
 
-    /// Fields that change only where a vertex is visited ([`VisitOp`](crate::op::VisitOp)), once in a run, away from their initial
-    /// value: the operator keeps their checksum, and a second setting is a finding.
-    fn set_once(&self) -> Vec<FieldSpec> {
-        Vec::new()
+    /// The field that changes only where a vertex is visited ([`VisitOp`](crate::op::VisitOp)) or an offer is taken, once in a run,
+    /// away from its initial value: the operator keeps its checksum, and a second setting is a finding.
+    fn set_once(&self) -> Option<FieldSpec> {
+        None
     }
 
     /// The least sound value that a gather may settle on; what lies below is a finding. `vertices` is the size of the graph.
@@ -53,6 +56,11 @@ pub trait FaultTolerance: Send + Sync {
     /// Judges the state of one rank between two supersteps, given an older sound one: pure, on the checker, never on a device.
     /// Values may be anything: check before you index or loop by one.
     fn check(&self, window: &Window<'_>) -> Verdict;
+
+    /// Whether there is a certificate: [`FaultTolerance::postcheck`].
+    fn certifies(&self) -> bool {
+        false
+    }
 
     /// Judges this rank's part of the answer by rules that only the right one keeps (a certificate), in code that the supersteps do
     /// not use. All ranks call it together. A finding on any rank condemns the answer on all. `None`, on all ranks alike: there is

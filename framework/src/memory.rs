@@ -219,6 +219,12 @@ pub(crate) fn bytes_of<T: Plain>(elements: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
+/// The same, to be written: any bytes are values of a `Plain` type.
+pub(crate) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of`; the borrow is exclusive, and whatever is written is a value.
+    unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
+}
+
 /// The same numbers, read as vertices of a part that has all of them (proved when the adjacency was accepted).
 pub(crate) fn as_vertices(numbers: &Array<u32>) -> Array<LocalId> {
     // LocalId is a transparent u32: same size and alignment.

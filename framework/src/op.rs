@@ -75,7 +75,15 @@ pub trait GatherOp: Sync {
     #[inline(always)]
     fn warm(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.
-    fn settle(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut Settled);
+    fn settle<S: Settling>(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut S);
+}
+
+/// Takes what a gather adds up over all vertices.
+pub trait Settling {
+    /// The vertex settled on `value`, which lies `by` (at least 0) from where it was: the residual.
+    fn moved(&mut self, value: f64, by: f64);
+    /// To be handed to the next superstep.
+    fn carry(&mut self, term: f64);
 }
 
 /// What a gather adds up over all vertices.
@@ -85,6 +93,17 @@ pub struct Settled {
     pub residual: Sum,
     /// Becomes [`Tally::carry`](crate::algorithm::Tally).
     pub carry: Sum,
+}
+
+impl Settling for Settled {
+    #[inline(always)]
+    fn moved(&mut self, _value: f64, by: f64) {
+        self.residual.add(by);
+    }
+    #[inline(always)]
+    fn carry(&mut self, term: f64) {
+        self.carry.add(term);
+    }
 }
 
 /// A rule that names a key for every vertex, by which some are selected.

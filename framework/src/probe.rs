@@ -3,27 +3,47 @@
 
 use std::time::Duration;
 
-/// A stage of a rank's run. Stages of one rank do not overlap.
+/// A stage of a rank's run. Stages of one rank do not overlap, but for those of its checker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
     /// Threads, partition, fields and `init`, before the loop.
     Setup,
     /// The first ghost exchange, before the loop.
     InitialExchange,
-    /// The algorithm's operators, in the loop.
+    /// The algorithm's operators, in the loop of an unprotected run.
     GraphUpdate,
+    /// Scoring and marking critical vertices, in the loop.
+    ScoreAndMark,
+    /// The algorithm's operators with redundant updates and comparison, in the loop of a protected run.
+    ToleranceUpdate,
+    /// What protection does beside: seals, snapshots, summaries; in the loop.
+    Bookkeeping,
     /// Ghost exchange, in the loop.
     Exchange,
     /// Agreement on the tally, in the loop.
     Agree,
+    /// Waiting for the checker, after the loop.
+    Drain,
+    /// The batched post-check, certificate included, after the drain.
+    PostCheck,
     /// The answer from the device, or from all ranks, after the loop.
     FinalResult,
+    /// The checker works on a summary. Only where the probe records.
+    Validation,
+    /// From the submission of a summary to its verdict; these overlap. Only where the probe records.
+    Verdict,
 }
 
 impl Stage {
     /// Whether it belongs to the superstep loop.
     pub fn is_in_loop(self) -> bool {
-        matches!(self, Stage::GraphUpdate | Stage::Exchange | Stage::Agree)
+        use Stage::{Agree, Bookkeeping, Exchange, GraphUpdate, ScoreAndMark, ToleranceUpdate};
+        matches!(self, GraphUpdate | ScoreAndMark | ToleranceUpdate | Bookkeeping | Exchange | Agree)
+    }
+
+    /// Whether the checker's thread does it, beside the loop.
+    pub fn is_of_checker(self) -> bool {
+        matches!(self, Stage::Validation | Stage::Verdict)
     }
 }
 
@@ -34,6 +54,10 @@ pub struct Activity {
     pub owned: u64,
     /// Owned vertices in the frontier that the update consumed; all of them where it worked in place, without a frontier.
     pub active: u64,
+    /// Of these, marked critical.
+    pub critical: u64,
+    /// Redundant updates done.
+    pub assigned: u64,
 }
 
 /// Receives what happens in a run of one rank.
@@ -45,6 +69,11 @@ pub trait Probe: Send {
     fn superstep(&mut self, iteration: u32);
     /// The update of superstep `iteration` is over and worked on this.
     fn activity(&mut self, iteration: u32, activity: Activity);
+    /// Whether it wants the spans of the checker, which cost readings of the clock.
+    const WANTS_CHECKER: bool = false;
+    /// A span of the checker for the `row`-th superstep that began, from 0. Told after the loop.
+    #[inline(always)]
+    fn checked(&mut self, _row: u64, _stage: Stage, _iteration: u32, _begin: Duration, _end: Duration) {}
 }
 
 /// Sees nothing and costs nothing.

@@ -3,18 +3,20 @@
 //! The clock of a trial starts before anything of it exists and stops when the answer is whole; reading the graph and hashing
 //! the answer are outside. A rank that fails or panics takes the others with it: the run ends in an error, never in a hang.
 
-use crate::algorithm::{GraphAlgorithm, Layout};
+use crate::algorithm::{GraphAlgorithm, Layout, Tally};
 use crate::answer::{Answer, AnswerSpec};
 use crate::device::host::{Pool, Waiting, cores};
 use crate::driver::{End, drive};
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
+use crate::fault::answer_sum;
 use crate::field::Kind;
-use crate::graph::Graph;
-use crate::guard::Unguarded;
+use crate::graph::{Graph, View};
+use crate::guard::{Guard, Unguarded};
 use crate::id::Rank;
 use crate::partition::Part;
 use crate::probe::{Probe, Stage};
+use crate::protect::{Certifying, Detection, Guarded, Protection, Setting};
 use crate::step::Step;
 use crate::timing::{Clock, Timing};
 use crate::transport::{Transport, local};
@@ -63,6 +65,8 @@ pub struct Trial<P> {
     pub answer: Answer,
     /// By rank.
     pub ranks: Vec<RankReport<P>>,
+    /// What protection says, if the run was protected or its answer certified.
+    pub detection: Option<Detection>,
 }
 
 /// What one rank says of its run.
@@ -95,25 +99,48 @@ pub struct Costs {
     pub exchange_messages: u64,
 }
 
-/// Runs one trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
+/// Where and how a trial runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Ranks, threads, layouts.
+    pub place: Place,
+    /// How it is protected.
+    pub protection: &'a Protection,
+}
+
+/// Runs one unprotected trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
 ///
 /// # Errors
-/// The first error of any rank; a panic counts as one.
+/// As [`protected_trial`].
 pub fn trial<P: Probe>(
     graph: &Graph,
     place: Place,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
+    protected_trial(graph, &Plan { place, protection: &Protection::off() }, make, probe)
+}
+
+/// Runs one trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
+///
+/// # Errors
+/// The first error of any rank; a panic counts as one.
+pub fn protected_trial<P: Probe>(
+    graph: &Graph,
+    plan: &Plan<'_>,
+    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    probe: &(dyn Fn(Rank) -> P + Sync),
+) -> Result<Trial<P>> {
+    let place = plan.place;
     let started = Instant::now();
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
-        ends.into_iter().map(|end| guarded(graph, place, make, probe, end, started)).collect()
+        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, end, started)).collect()
     } else {
         std::thread::scope(|scope| {
             let ranks: Vec<_> = ends
                 .into_iter()
-                .map(|end| scope.spawn(move || guarded(graph, place, make, probe, end, started)))
+                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, end, started)))
                 .collect();
             ranks
                 .into_iter()
@@ -131,11 +158,11 @@ pub fn trial<P: Probe>(
     let mut whole = None;
     for outcome in outcomes {
         let outcome = outcome?;
-        whole = whole.or(outcome.answer.map(|answer| (outcome.end, answer)));
+        whole = whole.or(outcome.answer.map(|answer| (outcome.end, answer, outcome.detection)));
         ranks.push(outcome.report);
     }
-    let (end, (spec, raw)) = whole.expect("rank 0 gathers the answer");
-    Ok(Trial { end, answer: Answer::from_raw(&spec, graph, &raw), ranks })
+    let (end, (spec, raw), detection) = whole.expect("rank 0 gathers the answer");
+    Ok(Trial { end, answer: Answer::from_raw(&spec, graph, &raw), ranks, detection })
 }
 
 /// The rank that failed first: one that lost a peer only says so.
@@ -148,18 +175,19 @@ struct Outcome<P> {
     end: End,
     answer: Option<(AnswerSpec, Vec<u8>)>,
     report: RankReport<P>,
+    detection: Option<Detection>,
 }
 
-fn guarded<P: Probe>(
+fn on_rank<P: Probe>(
     graph: &Graph,
-    place: Place,
+    plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
     mut transport: impl Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
-    let outcome = catch_unwind(AssertUnwindSafe(|| one_rank(graph, place, make, probe(rank), &mut transport, started)))
+    let outcome = catch_unwind(AssertUnwindSafe(|| one_rank(graph, plan, make, probe(rank), &mut transport, started)))
         .unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
@@ -175,36 +203,63 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
 
 fn one_rank<P: Probe>(
     graph: &Graph,
-    place: Place,
+    plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: P,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
+    let (place, protection) = (plan.place, plan.protection);
     let mut clock = Clock::new(started, place.ranks > 1, probe);
     let pool = clock.stage(Stage::Setup, 0, || Pool::new(place.threads, place.waiting()));
     let (mut algorithm, part) = clock.stage(Stage::Setup, 0, || -> Result<_> {
         let mut algorithm = make()?;
         algorithm.prepare(graph)?;
-        Ok((algorithm, Part::cut(graph, transport, &pool)?))
+        let mut part = Part::cut(graph, transport, &pool)?;
+        if protection.certify {
+            algorithm.keep_evidence();
+            part.seal_arcs(&pool);
+        }
+        Ok((algorithm, part))
     })?;
-    let (mut step, start) = clock.stage(Stage::Setup, 0, || -> Result<_> {
+    let mut step = clock.stage(Stage::Setup, 0, || {
         let layout = match place.layouts {
             Layouts::AsAsked => algorithm.layout(),
             Layouts::RowsOnly => Layout::Rows,
         };
-        let mut step = Step::new(&part, &pool, algorithm.fields(), layout)?;
-        let start = algorithm.init(&mut step)?;
-        Ok((step, start))
+        Step::new(&part, &pool, algorithm.fields(), layout)
     })?;
     let mut exchange = Exchange::new(transport);
-    clock.stage(Stage::InitialExchange, 0, || exchange.run_initial(&mut step))?;
-    (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
-
-    let end = drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut clock, &start)?;
+    let algorithm = algorithm.as_mut();
+    let rules = algorithm.protection().filter(|_| protection.is_on || protection.certify);
+    let ids = graph.ids();
+    let (end, detection) = match rules {
+        Some(rules) if protection.is_on => std::thread::scope(|scope| -> Result<_> {
+            let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
+            let is_timed = P::WANTS_CHECKER;
+            let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
+            let mut guard = clock.stage(Stage::Setup, 0, || {
+                Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope)
+            })?;
+            let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
+            guard.begin(&step, &clock);
+            let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;
+            Ok((end, Some(guard.into_detection())))
+        })?,
+        Some(rules) => {
+            let mut guard = Certifying::new(rules, ids);
+            let end = run(algorithm, &mut step, &mut exchange, &mut guard, &mut clock)?;
+            (end, Some(guard.into_detection()))
+        }
+        None => (run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?, None),
+    };
 
     let spec = algorithm.answer();
     let answer = clock.stage(Stage::FinalResult, 0, || gather(&step, &spec, exchange.transport()))?;
+    let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
+    if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
+        check_sum(&spec, raw, sum)?;
+    }
     let answer = answer.map(|raw| (spec, raw));
     let costs = Costs {
         owned: part.owned() as u64,
@@ -216,7 +271,45 @@ fn one_rank<P: Probe>(
         exchange_messages: exchange.messages_sent,
     };
     let (timing, probe) = clock.finish();
-    Ok(Outcome { end, answer, report: RankReport { timing, probe, costs } })
+    Ok(Outcome { end, answer, report: RankReport { timing, probe, costs }, detection })
+}
+
+/// Initial state, first exchange, loop.
+fn run<P: Probe, G: Guard>(
+    algorithm: &mut dyn GraphAlgorithm,
+    step: &mut Step<'_>,
+    exchange: &mut Exchange<'_>,
+    guard: &mut G,
+    clock: &mut Clock<P>,
+) -> Result<End> {
+    let start = begin(algorithm, step, exchange, clock)?;
+    drive(algorithm, step, exchange, guard, clock, Some(&start))
+}
+
+/// Initial state and first exchange; the tally of `init`.
+fn begin<P: Probe>(
+    algorithm: &mut dyn GraphAlgorithm,
+    step: &mut Step<'_>,
+    exchange: &mut Exchange<'_>,
+    clock: &mut Clock<P>,
+) -> Result<Tally> {
+    let start = clock.stage(Stage::Setup, 0, || algorithm.init(step))?;
+    clock.stage(Stage::InitialExchange, 0, || exchange.run_initial(step))?;
+    (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
+    Ok(start)
+}
+
+/// Compares the gathered answer with the sum of what was certified.
+fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
+    let bits = |value: &[u8]| value.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+    let values = raw.chunks_exact(spec.field.kind.bytes()).enumerate();
+    let found = values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)));
+    if found == sum {
+        return Ok(());
+    }
+    Err(Error::Answer(format!(
+        "the answer changed after it was certified (its sum is {found:016x}, certified was {sum:016x}); run again"
+    )))
 }
 
 /// The owned values of the answer field from all ranks, in global order, on rank 0.

@@ -38,8 +38,24 @@ pub struct Timing {
     pub is_multi: bool,
     /// The superstep loop.
     pub main_loop: Duration,
-    /// Inside the algorithm's operators.
+    /// Inside the algorithm's operators, unprotected.
     pub graph_update: Duration,
+    /// Scoring and marking.
+    pub score_and_mark: Duration,
+    /// Inside the algorithm's operators and redundant updates, protected.
+    pub tolerance_update: Duration,
+    /// Seals, snapshots, summaries.
+    pub bookkeeping: Duration,
+    /// The checker at work; not collected unless the probe wants it.
+    pub validation: Duration,
+    /// Sum of the times from submission to verdict; not collected unless the probe wants it.
+    pub verdicts: Duration,
+    /// Waiting for the checker after the loop.
+    pub drain: Duration,
+    /// The post-check.
+    pub postcheck: Duration,
+    /// Communication inside it.
+    pub postcheck_communication: Duration,
     /// Inside ghost exchange.
     pub exchange: Duration,
     /// Inside agreement.
@@ -55,37 +71,41 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The 24 fields in milliseconds, in the order of [`FIELDS`]. Fields of protection are 0: this run had none.
+    /// The 24 fields in milliseconds, in the order of [`FIELDS`].
     pub fn milliseconds(&self) -> [f64; 24] {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let only_if = |multi: bool, duration| if self.is_multi == multi { ms(duration) } else { 0.0 };
         let main_loop = ms(self.main_loop);
-        let graph_update = ms(self.graph_update);
+        let (plain, fused) = (ms(self.graph_update), ms(self.tolerance_update));
+        let (marking, bookkeeping) = (ms(self.score_and_mark), ms(self.bookkeeping));
+        let (drain, postcheck) = (ms(self.drain), ms(self.postcheck));
         let (exchange, agree) = (only_if(true, self.exchange), only_if(true, self.agree));
+        let postcheck_communication = only_if(true, self.postcheck_communication);
+        let total = main_loop + drain + postcheck;
         let single_setup = only_if(false, self.setup);
         let multi_setup = only_if(true, self.setup);
         let initial = only_if(true, self.initial_exchange);
         let (copy, gather) = (only_if(false, self.final_result), only_if(true, self.final_result));
-        let attributed = main_loop + single_setup + multi_setup + initial + copy + gather;
+        let attributed = total + single_setup + multi_setup + initial + copy + gather;
         let rest = (ms(self.whole) - attributed).max(0.0);
         [
             main_loop,
-            graph_update,
-            graph_update,
-            graph_update,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
+            plain + marking + fused + bookkeeping,
+            plain + fused,
+            plain,
+            marking,
+            fused,
+            bookkeeping,
+            0.0, // a summary is in host memory already
+            ms(self.validation),
+            ms(self.verdicts),
+            drain,
             exchange,
             agree,
-            0.0,
-            0.0,
-            exchange + agree,
-            main_loop,
+            postcheck,
+            postcheck_communication,
+            exchange + agree + postcheck_communication,
+            total,
             single_setup,
             multi_setup,
             initial,
@@ -102,12 +122,32 @@ pub struct Clock<P: Probe> {
     started: Instant,
     timing: Timing,
     probe: P,
+    /// The last reading.
+    latest: Duration,
+    /// Supersteps that began.
+    rows: u64,
 }
 
 impl<P: Probe> Clock<P> {
     /// For a trial that started then.
     pub fn new(started: Instant, is_multi: bool, probe: P) -> Clock<P> {
-        Clock { started, timing: Timing { is_multi, ..Timing::default() }, probe }
+        let timing = Timing { is_multi, ..Timing::default() };
+        Clock { started, timing, probe, latest: Duration::ZERO, rows: 0 }
+    }
+
+    /// When the trial started.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// The last reading, without another one.
+    pub(crate) fn latest(&self) -> Duration {
+        self.latest
+    }
+
+    /// The number of supersteps that began before the present one.
+    pub(crate) fn row(&self) -> u64 {
+        self.rows.saturating_sub(1)
     }
 
     /// Runs one stage.
@@ -115,21 +155,67 @@ impl<P: Probe> Clock<P> {
         let begin = self.started.elapsed();
         let result = run();
         let end = self.started.elapsed();
-        *match stage {
+        self.span(stage, iteration, begin, end);
+        result
+    }
+
+    /// Runs one stage during which another one runs once: `run` returns that one's begin and end, if it did.
+    pub(crate) fn stage_around<R>(
+        &mut self,
+        stage: Stage,
+        inner: Stage,
+        iteration: u32,
+        run: impl FnOnce() -> (R, Option<(Instant, Instant)>),
+    ) -> R {
+        let begin = self.started.elapsed();
+        let (result, inside) = run();
+        let end = self.started.elapsed();
+        let Some((from, to)) = inside else {
+            self.span(stage, iteration, begin, end);
+            return result;
+        };
+        let (from, to) = (from.duration_since(self.started), to.duration_since(self.started));
+        self.span(stage, iteration, begin, from);
+        self.span(inner, iteration, from, to);
+        self.span(stage, iteration, to, end);
+        result
+    }
+
+    /// A stage that ran then.
+    pub(crate) fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+        *self.sum(stage) += end.saturating_sub(begin);
+        self.latest = end;
+        self.probe.span(stage, iteration, begin, end);
+    }
+
+    /// A span of the checker.
+    pub(crate) fn checked(&mut self, row: u64, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+        *self.sum(stage) += end.saturating_sub(begin);
+        self.probe.checked(row, stage, iteration, begin, end);
+    }
+
+    fn sum(&mut self, stage: Stage) -> &mut Duration {
+        match stage {
             Stage::Setup => &mut self.timing.setup,
             Stage::InitialExchange => &mut self.timing.initial_exchange,
             Stage::GraphUpdate => &mut self.timing.graph_update,
+            Stage::ScoreAndMark => &mut self.timing.score_and_mark,
+            Stage::ToleranceUpdate => &mut self.timing.tolerance_update,
+            Stage::Bookkeeping => &mut self.timing.bookkeeping,
             Stage::Exchange => &mut self.timing.exchange,
             Stage::Agree => &mut self.timing.agree,
+            Stage::Drain => &mut self.timing.drain,
+            Stage::PostCheck => &mut self.timing.postcheck,
             Stage::FinalResult => &mut self.timing.final_result,
-        } += end - begin;
-        self.probe.span(stage, iteration, begin, end);
-        result
+            Stage::Validation => &mut self.timing.validation,
+            Stage::Verdict => &mut self.timing.verdicts,
+        }
     }
 
     /// Tells the probe that superstep `iteration` begins.
     #[inline(always)]
     pub fn superstep(&mut self, iteration: u32) {
+        self.rows += 1;
         self.probe.superstep(iteration);
     }
 
@@ -142,6 +228,11 @@ impl<P: Probe> Clock<P> {
     /// The main loop took this long.
     pub(crate) fn main_loop(&mut self, took: Duration) {
         self.timing.main_loop += took;
+    }
+
+    /// Communication of the post-check took this long.
+    pub(crate) fn postcheck_communication(&mut self, took: Duration) {
+        self.timing.postcheck_communication += took;
     }
 
     /// Ends the trial on this rank.

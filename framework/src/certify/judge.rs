@@ -72,7 +72,7 @@ fn one_rank(
     let mut exchange = Exchange::new(transport);
     exchange.run_initial(&mut step)?;
     let mut clock = Clock::new(Instant::now(), place.ranks > 1, Off);
-    let end = drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut clock, &start)?;
+    let end = drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut clock, Some(&start))?;
     let protection = algorithm.protection();
     let mut judged = Vec::with_capacity(attempts);
     for attempt in 0..attempts {

@@ -242,6 +242,10 @@ impl Fields {
         &self.columns[slot]
     }
 
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
+        self.columns.iter_mut()
+    }
+
     pub(crate) fn swap(&mut self, a: FieldSpec, b: FieldSpec) {
         let (a, b) = (self.slot(a), self.slot(b));
         assert_eq!(self.specs[a].kind, self.specs[b].kind, "fields of one type can be swapped");
@@ -250,7 +254,7 @@ impl Fields {
 
     /// # Panics
     /// If the algorithm did not declare the field: a mistake in the plugin.
-    fn slot(&self, spec: FieldSpec) -> usize {
+    pub(crate) fn slot(&self, spec: FieldSpec) -> usize {
         let slot = self.specs.iter().position(|own| own.name == spec.name && own.kind == spec.kind);
         slot.unwrap_or_else(|| panic!("field `{}` is used but not declared in fields()", spec.name))
     }
@@ -351,6 +355,11 @@ impl<'a> Bind<'a> {
     pub fn changing<T: Value>(&self, field: Field<T>) -> Changing<'a, T> {
         let slot = self.take(field.spec, Taken::Changing);
         Changing { atoms: T::atoms(&self.fields.columns[slot]).expect("slot() compared the types") }
+    }
+
+    /// The atoms of a field whatever the operator does with it: for looking on.
+    pub(crate) fn column(&self, slot: usize) -> &'a Column {
+        &self.fields.columns[slot]
     }
 
     fn take(&self, spec: FieldSpec, how: Taken) -> usize {

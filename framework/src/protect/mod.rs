@@ -1,5 +1,113 @@
-//! Protection of a run.
+//! Protection of a run: what is watched while it goes on, how an older state comes back, and what is proved at the end.
+//!
+//! Tier 1 (`watch`, `score`, `seal`, `checker`): critical vertices are updated again and compared, values and messages carry
+//! checksums, a checker judges a summary of each superstep. Tier 2 (`postcheck`): the plugin's certificate. Tier 3 (`snapshot`,
+//! `checkpoint`): verified copies of the state, to which all ranks go back together. Cost of a superstep without faults:
+//! O(active + messages).
 
+mod ballot;
+mod checker;
+mod evidence;
+mod guarded;
+mod postcheck;
+mod score;
 mod seal;
+mod snapshot;
+mod watch;
 
+pub use evidence::{Certified, Count, Detection, Detector, Evidence};
+pub use guarded::{Guarded, Setting};
+pub use postcheck::Certifying;
+pub use score::Weights;
 pub use seal::mix;
+
+pub(crate) use seal::{Seals, hash_of};
+pub(crate) use watch::{Blind, Book, Eyes, See, Seen, SharedVisits, Visits, Watch, Witness};
+
+use crate::error::{Error, Result};
+use crate::field::FieldSpec;
+use crate::transport::Transport;
+
+/// How a run is protected.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Protection {
+    /// Whether tiers 1 and 3 are on.
+    pub is_on: bool,
+    /// The score of critical vertices.
+    pub weights: Weights,
+    /// Share of a superstep's arcs that repeated updates may read; 1: all that idle vertices allow.
+    pub budget: f64,
+    /// Whether the answer is certified.
+    pub certify: bool,
+    /// What follows a finding.
+    pub recovery: Recovery,
+    /// Times that an older state may be restored.
+    pub attempts: u32,
+    /// When snapshots are taken.
+    pub snapshots: Interval,
+}
+
+/// What follows a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// An older state is restored and redone.
+    Rollback,
+    /// It is recorded.
+    Off,
+}
+
+/// When snapshots are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interval {
+    /// As often as the measured cost allows: 1 % of the time.
+    Measured,
+    /// Every so many supersteps; 0 for never: then the start is the only older state.
+    Every(u32),
+}
+
+impl Protection {
+    /// None at all.
+    pub fn off() -> Protection {
+        Protection {
+            is_on: false,
+            weights: Weights::default(),
+            budget: BUDGET,
+            certify: false,
+            recovery: Recovery::Off,
+            attempts: 0,
+            snapshots: Interval::Every(0),
+        }
+    }
+
+    /// All of it, at its defaults.
+    pub fn on() -> Protection {
+        Protection {
+            is_on: true,
+            certify: true,
+            recovery: Recovery::Rollback,
+            attempts: ATTEMPTS,
+            snapshots: Interval::Measured,
+            ..Protection::off()
+        }
+    }
+}
+
+/// The default share of arcs for repeated updates.
+pub const BUDGET: f64 = 0.02;
+/// The default number of restores.
+pub const ATTEMPTS: u32 = 3;
+
+/// Bytes of the two snapshots of a run over so many vertices, ghosts apart.
+pub fn snapshot_bytes(fields: &[FieldSpec], vertices: usize) -> u64 {
+    let fields: usize = fields.iter().map(|field| field.kind.bytes() * vertices).sum();
+    2 * (fields + vertices / 4 + vertices / 2) as u64
+}
+
+/// The largest of all ranks' numbers.
+pub(crate) fn agree_on_max(transport: &mut dyn Transport, mine: u64) -> Result<u64> {
+    let mut all = vec![Vec::new(); transport.ranks()];
+    transport.all_gather(&mine.to_le_bytes(), &mut all)?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map(u64::from_le_bytes).ok();
+    let most = all.iter().map(number).try_fold(0, |most, number| Some(most.max(number?)));
+    most.ok_or_else(|| Error::Environment("a peer sent no number where one belongs; run again".into()))
+}

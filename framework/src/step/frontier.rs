@@ -4,6 +4,7 @@ use crate::device::host::Line;
 use crate::device::host::access::{Alone, Bits, vertices_of};
 use crate::id::LocalId;
 use crate::partition::Part;
+use crate::protect::hash_of;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How the frontier is held.
@@ -55,6 +56,31 @@ pub(crate) struct Frontier {
     pub(crate) candidates: Option<Vec<Vec<LocalId>>>,
     /// By thread and block of destinations: where the arcs of a large frontier lead. Scratch of a push.
     pub(crate) dealt: Vec<Line<Vec<Vec<LocalId>>>>,
+}
+
+/// What of a frontier outlives a superstep, copied.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(crate) struct Resting {
+    /// Owned members, unless `bits` holds them.
+    pub(crate) members: Vec<LocalId>,
+    /// Words of members, ghosts included; empty when the frontier was held in queues.
+    pub(crate) bits: Vec<u64>,
+    /// Words of vertices that have joined.
+    pub(crate) joined: Vec<u64>,
+    pub(crate) woken: Vec<LocalId>,
+    pub(crate) renewed: Vec<LocalId>,
+    pub(crate) count: u64,
+    pub(crate) arcs: u64,
+    pub(crate) unexplored: u64,
+    pub(crate) was_wide: bool,
+}
+
+impl Resting {
+    pub(crate) fn hash(&self, seed: u64) -> u64 {
+        let numbers = [self.count, self.arcs, self.unexplored, u64::from(self.was_wide)];
+        let words = hash_of(&self.joined, hash_of(&self.bits, hash_of(&numbers, seed)));
+        [&self.members, &self.woken, &self.renewed].iter().fold(words, |hash, list| hash_of(list, hash))
+    }
 }
 
 impl Frontier {
@@ -181,5 +207,97 @@ impl Frontier {
                 }
             }
         }
+    }
+
+    /// Owned vertices of the frontier from a place on that `start` names, around once, while `f` says true.
+    pub(crate) fn each_owned_from(&self, part: &Part, start: u64, mut f: impl FnMut(LocalId) -> bool) {
+        match self.form {
+            Form::Queue => {
+                let all: usize = self.queues.iter().map(|queue| queue.0.len()).sum();
+                let skip = if all == 0 { 0 } else { (start % all as u64) as usize };
+                let walk = || self.queues.iter().flat_map(|queue| &queue.0);
+                let _ = walk().skip(skip).chain(walk().take(skip)).all(|&v| f(v));
+            }
+            Form::Bits => {
+                let words = &self.bits.words()[..part.owned().div_ceil(64)];
+                let skip = if words.is_empty() { 0 } else { (start % words.len() as u64) as usize };
+                let places = (skip..words.len()).chain(0..skip);
+                let _ = places.flat_map(|word| vertices_of(word, words[word].load(Relaxed))).all(f);
+            }
+        }
+    }
+
+    /// A checksum of all that rests here between two supersteps and is small: members, not yet those that have joined.
+    pub(crate) fn seal(&self) -> u64 {
+        let mut sum = hash_of(&[self.count, self.arcs, self.unexplored, u64::from(self.was_wide)], 0);
+        for list in self.queues.iter().map(|queue| &queue.0).chain([&self.woken, &self.renewed]) {
+            sum = hash_of(list, sum);
+        }
+        if self.form == Form::Bits { hash_of(self.bits.words(), sum) } else { sum }
+    }
+
+    /// Drops members that are no vertices of the part, after a seal was found broken: what rested here may be anything.
+    pub(crate) fn clamp(&mut self, part: &Part) {
+        let is_owned = |v: &LocalId| v.index() < part.owned();
+        self.queues.iter_mut().for_each(|queue| queue.0.retain(is_owned));
+        self.woken.retain(is_owned);
+        self.renewed.retain(|v| part.is_ghost(*v) && v.index() < part.locals());
+        let owned_words = part.owned().div_ceil(64);
+        if !part.owned().is_multiple_of(64) {
+            self.bits.words()[owned_words - 1].fetch_and(!(!0 << (part.owned() % 64)), Relaxed);
+        }
+        if !part.locals().is_multiple_of(64) && part.ghosts() > 0 {
+            self.bits.words()[part.locals() / 64].fetch_and(!(!0 << (part.locals() % 64)), Relaxed);
+        }
+        self.count = match self.form {
+            Form::Queue => self.queues.iter().map(|queue| queue.0.len() as u64).sum(),
+            Form::Bits => {
+                self.bits.words()[..owned_words].iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
+            }
+        };
+    }
+
+    /// Copies what outlives a superstep.
+    pub(crate) fn rest(&self, to: &mut Resting) {
+        let words = |bits: &Bits, to: &mut Vec<u64>| {
+            to.clear();
+            to.extend(bits.words().iter().map(|word| word.load(Relaxed)));
+        };
+        to.members.clear();
+        to.bits.clear();
+        match self.form {
+            Form::Queue => self.queues.iter().for_each(|queue| to.members.extend_from_slice(&queue.0)),
+            Form::Bits => words(&self.bits, &mut to.bits),
+        }
+        words(&self.joined, &mut to.joined);
+        to.woken.clone_from(&self.woken);
+        to.renewed.clone_from(&self.renewed);
+        (to.count, to.arcs, to.unexplored, to.was_wide) = (self.count, self.arcs, self.unexplored, self.was_wide);
+    }
+
+    /// Becomes what rested. Members that are no vertices of the part are dropped.
+    pub(crate) fn resume(&mut self, part: &Part, from: &Resting) {
+        let fill = |bits: &Bits, from: &[u64]| {
+            for (to, from) in bits.words().iter().zip(from.iter().chain(std::iter::repeat(&0))) {
+                to.store(*from, Relaxed);
+            }
+        };
+        self.clear();
+        self.outs.iter_mut().for_each(|out| out.0.clear());
+        self.offers.clear();
+        (self.candidates, self.news) = (None, News::Frontier);
+        self.marks.clear_all();
+        if from.bits.is_empty() {
+            self.queues[0].0.extend_from_slice(&from.members);
+            self.form = Form::Queue;
+        } else {
+            fill(&self.bits, &from.bits);
+            self.form = Form::Bits;
+        }
+        fill(&self.joined, &from.joined);
+        self.woken.clone_from(&from.woken);
+        self.renewed.clone_from(&from.renewed);
+        self.clamp(part);
+        (self.arcs, self.unexplored, self.was_wide) = (from.arcs, from.unexplored, from.was_wide);
     }
 }

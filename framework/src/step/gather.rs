@@ -5,6 +5,7 @@ use crate::algorithm::Tally;
 use crate::device::host::Line;
 use crate::id::LocalId;
 use crate::op::{GatherOp, Settled};
+use crate::protect::Book;
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).
 const AHEAD: usize = 64;
@@ -12,24 +13,41 @@ const AHEAD: usize = 64;
 impl Step<'_> {
     /// Gathers into every owned vertex and settles it. `active` counts all of them.
     pub fn pull<O: GatherOp>(&mut self, op: &O) -> Tally {
-        let mut each: Vec<Line<Settled>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
-        match self.tiles.take() {
-            Some(tiles) => {
-                self.pull_tiles(op, &tiles, &mut each);
-                self.tiles = Some(tiles);
+        let threads = self.pool.threads();
+        let total = match self.watch.take() {
+            None => {
+                let mut each: Vec<Line<Settled>> = (0..threads).map(|_| Line::default()).collect();
+                self.gather(op, &mut each);
+                let mut total = Settled::default();
+                for own in &each {
+                    total.residual.merge(own.0.residual);
+                    total.carry.merge(own.0.carry);
+                }
+                total
             }
-            None => self.pull_rows(op, &mut each),
-        }
+            Some(mut watch) => {
+                let mut each = watch.books(threads);
+                self.gather(op, &mut each);
+                let total = watch.settle(each);
+                self.watch = Some(watch);
+                total
+            }
+        };
         self.frontier.news = News::All;
-        let mut total = Settled::default();
-        for own in &each {
-            total.residual.merge(own.0.residual);
-            total.carry.merge(own.0.carry);
-        }
         Tally { active: self.part.owned() as u64, residual: total.residual, carry: total.carry, ..Tally::default() }
     }
 
-    fn pull_rows<O: GatherOp>(&mut self, op: &O, each: &mut [Line<Settled>]) {
+    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>]) {
+        match self.tiles.take() {
+            Some(tiles) => {
+                self.pull_tiles(op, &tiles, each);
+                self.tiles = Some(tiles);
+            }
+            None => self.pull_rows(op, each),
+        }
+    }
+
+    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>]) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         let (incoming, outgoing) = (part.incoming(), part.outgoing());
@@ -47,6 +65,7 @@ impl Step<'_> {
                     sum += op.gather(view, u);
                 }
                 op.settle(view, v, outgoing.degree(v), sum, out);
+                out.close(part, v);
             }
         });
     }

@@ -11,7 +11,7 @@ mod sweep;
 mod tiles;
 mod visit;
 
-pub(crate) use frontier::{Frontier, News};
+pub(crate) use frontier::{Frontier, News, Resting};
 pub use tiles::Tiles;
 
 use crate::algorithm::{Layout, Tally};
@@ -21,6 +21,7 @@ use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
 use crate::id::LocalId;
 use crate::partition::Part;
 use crate::probe::Activity;
+use crate::protect::{Seen, SharedVisits, Watch};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of one rank during a run.
@@ -37,6 +38,8 @@ pub struct Step<'r> {
     tiles: Option<Tiles>,
     /// Owned vertices of the frontiers that operators of this superstep have consumed; none if none worked on a frontier.
     consumed: Option<u64>,
+    /// Sees the operators of a protected run.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl<'r> Step<'r> {
@@ -60,7 +63,21 @@ impl<'r> Step<'r> {
             frontier: Frontier::new(part, pool.threads()),
             tiles: Tiles::if_worth(part, pool, layout),
             consumed: None,
+            watch: None,
         })
+    }
+
+    /// Goes back to where it was before `init`. Layouts stay.
+    pub(crate) fn reset(&mut self) {
+        for (slot, spec) in self.fields.specs().iter().enumerate() {
+            fill(self.fields.column(slot), spec, self.pool);
+        }
+        (self.index, self.total) = (0, Tally::default());
+        self.frontier = Frontier::new(self.part, self.pool.threads());
+        self.forget_activity();
+        if let Some(watch) = &mut self.watch {
+            (watch.sum, watch.largest) = (0, 0.0);
+        }
     }
 
     /// Whether a pool of one thread runs the operators.
@@ -70,7 +87,13 @@ impl<'r> Step<'r> {
 
     /// Puts one value; for `init`, not for loops.
     pub fn set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
+        let before = self.fields.changing(field).get(v);
         self.fields.changing(field).set(v, value);
+        if let Some(watch) = &mut self.watch
+            && !self.part.is_ghost(v)
+        {
+            watch.taken(self.fields.slot(field.spec()), v, before.to_bits(), value.to_bits());
+        }
     }
 
     /// One value; for a few vertices, not for loops.
@@ -96,21 +119,44 @@ impl<'r> Step<'r> {
         self.frontier.news = News::All;
     }
 
-    /// An operator works on a frontier of so many owned vertices.
-    fn consume(&mut self, vertices: u64) {
+    /// An operator works on a frontier of so many owned vertices and will read about so many arcs.
+    fn consume(&mut self, vertices: u64, reads: u64) {
         self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
+        if let Some(mut watch) = self.watch.take() {
+            watch.at_frontier(self, vertices, reads);
+            self.watch = Some(watch);
+        }
+    }
+
+    /// Owned vertices of the frontiers that this superstep has consumed.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.consumed.unwrap_or(0)
+    }
+
+    /// A visit is over.
+    fn visited(&mut self, visits: &SharedVisits) {
+        let part = self.part;
+        if let Some(watch) = &mut self.watch {
+            watch.visited(visits, part);
+        }
     }
 
     /// A superstep begins: what operators consumed before it is none of its.
     pub(crate) fn forget_activity(&mut self) {
         self.consumed = None;
+        if let Some(watch) = &mut self.watch {
+            watch.seen = Seen::default();
+        }
     }
 
     /// What the operators of this superstep worked on: the frontiers they consumed, or every owned vertex if they worked in place.
     pub(crate) fn activity(&self) -> Activity {
         let owned = self.part.owned() as u64;
+        let (critical, assigned) =
+            self.watch.as_ref().map_or((0, 0), |watch| (watch.seen.critical, watch.seen.assigned));
         // A vertex can be in the frontiers of two operators.
-        Activity { owned, active: self.consumed.map_or(owned, |consumed| consumed.min(owned)) }
+        let active = self.consumed.map_or(owned, |consumed| consumed.min(owned));
+        Activity { owned, active, critical: critical.min(active), assigned }
     }
 
     /// The owned values of a field, little-endian, in order.

@@ -25,7 +25,7 @@ impl Step<'_> {
     /// Applies the rule to every arc out of the frontier; the vertices that join are the next frontier.
     pub fn push<O: EdgeOp>(&mut self, op: &O) -> Tally {
         self.frontier.absorb(self.part);
-        self.consume(self.frontier.count);
+        self.consume(self.frontier.count, self.frontier.arcs);
         self.frontier.become_queue(self.part);
         let (part, frontier) = (self.part, &mut self.frontier);
         let view = op.bind(&self.fields.bind());

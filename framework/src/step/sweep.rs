@@ -69,7 +69,7 @@ impl Step<'_> {
     /// exchange sends, and the next frontier.
     pub fn for_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
         let part = self.part;
-        self.consume(part.routes().boundary().len() as u64);
+        self.consume(part.routes().boundary().len() as u64, 0);
         self.frontier.clear();
         self.frontier.news = News::Frontier;
         let view = op.bind(&self.fields.bind());

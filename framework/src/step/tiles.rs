@@ -12,8 +12,9 @@ use crate::algorithm::Layout;
 use crate::device::host::{Line, Pool};
 use crate::id::LocalId;
 use crate::memory::Buf;
-use crate::op::{GatherOp, Settled};
+use crate::op::GatherOp;
 use crate::partition::Part;
+use crate::protect::Book;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const SOURCE_BITS: u32 = 16;
@@ -106,7 +107,7 @@ impl Tiles {
 }
 
 impl Step<'_> {
-    pub(super) fn pull_tiles<O: GatherOp>(&mut self, op: &O, tiles: &Tiles, each: &mut [Line<Settled>]) {
+    pub(super) fn pull_tiles<O: GatherOp, B: Book>(&mut self, op: &O, tiles: &Tiles, each: &mut [Line<B>]) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         let outgoing = part.outgoing();
@@ -123,6 +124,7 @@ impl Step<'_> {
             let destinations = (first..(first + DESTINATIONS).min(part.owned())).map(|v| LocalId::new(v as u32));
             for (v, &sum) in destinations.zip(&sums) {
                 op.settle(view, v, outgoing.degree(v), sum, out);
+                out.close(part, v);
             }
         });
     }

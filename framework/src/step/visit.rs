@@ -15,6 +15,7 @@ use crate::device::host::access::{Access, Alone, Bits, Shared, append_where, ver
 use crate::id::LocalId;
 use crate::op::VisitOp;
 use crate::partition::{Part, Rows};
+use crate::protect::{Blind, Eyes, See, SharedVisits, Visits, Witness};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Frontiers with at most this many arcs are pushed by one thread: the others cost more than they bring, by cache lines that
@@ -34,23 +35,32 @@ const AHEAD: usize = 8;
 impl Step<'_> {
     /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.
     pub fn push_or_pull<O: VisitOp>(&mut self, op: &O) -> Tally {
+        match self.watch.as_deref().and_then(|watch| watch.set_once()) {
+            None => self.visit_level::<O, Blind>(op),
+            Some(_) => self.visit_level::<O, Eyes>(op),
+        }
+    }
+
+    fn visit_level<O: VisitOp, W: Witness>(&mut self, op: &O) -> Tally {
         self.frontier.absorb(self.part);
-        self.consume(self.frontier.count);
         let (arcs, active, vertices) = (self.total.arcs, self.total.active, self.part.graph_vertices() as u64);
         let pulls = self.part.has_incoming()
             && (arcs > self.frontier.unexplored / ALPHA || self.frontier.was_wide && active > vertices / BETA);
         self.frontier.unexplored = self.frontier.unexplored.saturating_sub(arcs);
+        // A pull reads at least one arc for each vertex that looks, and seldom many more.
+        let reads = if pulls { self.frontier.arcs.min(self.part.owned() as u64) } else { self.frontier.arcs };
+        self.consume(self.frontier.count, reads);
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {
             self.frontier.become_bits();
-            self.visit_pull(op);
+            self.visit_pull::<O, W>(op);
         } else {
             self.frontier.become_queue(self.part);
             match (is_wide, self.is_alone()) {
-                (false, alone) if alone || self.frontier.arcs <= ALONE_ARCS => self.visit_push_alone(op),
-                (false, _) => self.visit_push(op),
-                (true, true) => self.visit_push_bits::<O, Alone>(op),
-                (true, false) => self.visit_push_bits::<O, Shared>(op),
+                (false, alone) if alone || self.frontier.arcs <= ALONE_ARCS => self.visit_push_alone::<O, W>(op),
+                (false, _) => self.visit_push::<O, W>(op),
+                (true, true) => self.visit_push_bits::<O, Alone, W>(op),
+                (true, false) => self.visit_push_bits::<O, Shared, W>(op),
             }
         }
         self.frontier.was_wide = is_wide;
@@ -59,9 +69,11 @@ impl Step<'_> {
     }
 
     /// Queue to queue, on one thread.
-    fn visit_push_alone<O: VisitOp>(&mut self, op: &O) {
+    fn visit_push_alone<O: VisitOp, W: Witness>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
-        let view = op.bind(&self.fields.bind());
+        let bind = self.fields.bind();
+        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
+        let visits = SharedVisits::default();
         let out = &mut frontier.outs[0].0;
         for queue in &frontier.queues {
             for (i, &u) in queue.0.iter().enumerate() {
@@ -69,14 +81,17 @@ impl Step<'_> {
                 append_where(part.outgoing().of(u), out, |v| frontier.joined.set::<Alone>(v));
             }
         }
-        frontier.arcs = visit_all(op, view, part, out);
+        frontier.arcs = visit_all(op, view, see, part, out, &visits);
         frontier.take_outs(part);
+        self.visited(&visits);
     }
 
     /// Queue to queue, on all threads.
-    fn visit_push<O: VisitOp>(&mut self, op: &O) {
+    fn visit_push<O: VisitOp, W: Witness>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
-        let view = op.bind(&self.fields.bind());
+        let bind = self.fields.bind();
+        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
+        let visits = SharedVisits::default();
         let (joined, queues) = (&frontier.joined, &frontier.queues);
         let pieces = pieces(queues);
         let (next, arcs) = (Line(AtomicUsize::new(0)), AtomicU64::new(0));
@@ -87,16 +102,19 @@ impl Step<'_> {
                     out.extend(part.outgoing().of(u).iter().filter(|&&v| joined.set::<Shared>(v)));
                 }
             }
-            arcs.fetch_add(visit_all(op, view, part, out), Relaxed);
+            arcs.fetch_add(visit_all(op, view, see, part, out, &visits), Relaxed);
         });
         frontier.arcs = arcs.into_inner();
         frontier.take_outs(part);
+        self.visited(&visits);
     }
 
     /// Queue to bits: arcs only set bits; a pass over the words then visits the new vertices in order.
-    fn visit_push_bits<O: VisitOp, A: Access>(&mut self, op: &O) {
+    fn visit_push_bits<O: VisitOp, A: Access, W: Witness>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
-        let view = op.bind(&self.fields.bind());
+        let bind = self.fields.bind();
+        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
+        let visits = SharedVisits::default();
         let (joined, before) = (&frontier.joined, &frontier.bits);
         copy(joined, before);
         let pieces = pieces(&frontier.queues);
@@ -111,16 +129,17 @@ impl Step<'_> {
         let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
         let visit_words = |from: usize, to: usize| {
             let words = joined.words()[from..to].iter().zip(&before.words()[from..to]);
-            let (mut new_count, mut new_arcs) = (0, 0);
+            let (mut new_count, mut new_arcs, mut own) = (0, 0, Visits::default());
             for (word, (now, before)) in words.enumerate() {
                 let new = now.load(Relaxed) & !before.load(Relaxed);
                 before.store(new, Relaxed);
                 new_count += u64::from(new.count_ones());
                 for v in vertices_of(from + word, new) {
-                    op.visit(view, v);
+                    see.visit(op, view, v, &mut own);
                     new_arcs += part.outgoing().degree(v);
                 }
             }
+            visits.add::<W::Over<'_>>(&own);
             (new_count, new_arcs)
         };
         let chunks = part.chunks();
@@ -139,19 +158,22 @@ impl Step<'_> {
         }
         (frontier.count, frontier.arcs, frontier.form) = (count.into_inner(), arcs.into_inner(), Form::Bits);
         frontier.queues.iter_mut().for_each(|queue| queue.0.clear());
+        self.visited(&visits);
     }
 
     /// Bits to bits: each vertex that has not joined looks for a neighbour in the frontier. No atomic updates.
-    fn visit_pull<O: VisitOp>(&mut self, op: &O) {
+    fn visit_pull<O: VisitOp, W: Witness>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
-        let view = op.bind(&self.fields.bind());
+        let bind = self.fields.bind();
+        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
+        let visits = SharedVisits::default();
         let (joined, bits, next) = (&frontier.joined, &frontier.bits, &frontier.next);
         let (outgoing, incoming) = (part.outgoing(), part.incoming());
         let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
         let chunks = part.incoming_chunks();
         self.pool.chunks(chunks.len() - 1, |_, chunk| {
             let words = chunks[chunk] as usize / 64..(chunks[chunk + 1] as usize).div_ceil(64);
-            let (mut new_count, mut new_arcs) = (0, 0);
+            let (mut new_count, mut new_arcs, mut own) = (0, 0, Visits::default());
             let both = joined.words()[words.clone()].iter().zip(&next.words()[words.clone()]);
             for (word, (joined, next)) in words.zip(both) {
                 let open = !joined.load(Relaxed);
@@ -168,18 +190,20 @@ impl Step<'_> {
                 next.store(found, Relaxed);
                 new_count += u64::from(found.count_ones());
                 for v in vertices_of(word, found) {
-                    op.visit(view, v);
+                    see.visit(op, view, v, &mut own);
                     new_arcs += outgoing.degree(v);
                 }
             }
             count.fetch_add(new_count, Relaxed);
             arcs.fetch_add(new_arcs, Relaxed);
+            visits.add::<W::Over<'_>>(&own);
         });
         if part.ghosts() > 0 {
             next.words()[part.ghost_base() as usize / 64..].iter().for_each(|word| word.store(0, Relaxed));
         }
         (frontier.count, frontier.arcs) = (count.into_inner(), arcs.into_inner());
         std::mem::swap(&mut frontier.bits, &mut frontier.next);
+        self.visited(&visits);
     }
 }
 
@@ -195,11 +219,21 @@ fn ask_first(incoming: &Rows, frontier: &Bits, word: usize, open: u64) -> (u64, 
 }
 
 /// Visits the new vertices of a queue; the arcs out of them.
-fn visit_all<O: VisitOp>(op: &O, view: O::View<'_>, part: &Part, new: &[LocalId]) -> u64 {
-    new.iter().fold(0, |arcs, &v| {
-        op.visit(view, v);
+fn visit_all<O: VisitOp, S: See>(
+    op: &O,
+    view: O::View<'_>,
+    see: S,
+    part: &Part,
+    new: &[LocalId],
+    visits: &SharedVisits,
+) -> u64 {
+    let mut own = Visits::default();
+    let arcs = new.iter().fold(0, |arcs, &v| {
+        see.visit(op, view, v, &mut own);
         arcs + part.outgoing().degree(v)
-    })
+    });
+    visits.add::<S>(&own);
+    arcs
 }
 
 /// Stretches of the queues, as they are claimed.

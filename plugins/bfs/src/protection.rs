@@ -1,22 +1,79 @@
-//! What is known of faults in a run of this algorithm.
+//! How a search is guarded: every vertex of a frontier was just reached, so all have `change(v) = 1`; the level of one is found
+//! again from the levels of the vertices with arcs into it, which are final at the boundary.
 
 use crate::certificate::certify;
+use crate::program::{LEVEL, UNREACHED};
 use framework::error::Result;
-use framework::fault::{Certificate, Change, FaultTolerance, Scene, Verdict, Window};
-use framework::id::GlobalId;
+use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
+use framework::field::FieldSpec;
+use framework::id::{GlobalId, LocalId};
+use framework::partition::Part;
 
-/// Options that the checks need.
-pub(crate) struct Protection {
+/// The rules of breadth-first search.
+pub(crate) struct Rules {
     pub(crate) source: Option<GlobalId>,
 }
 
-impl FaultTolerance for Protection {
+impl FaultTolerance for Rules {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }
 
-    fn check(&self, _: &Window<'_>) -> Verdict {
+    fn redundancy(&self) -> Redundancy {
+        Redundancy::OverIncoming
+    }
+
+    /// Of the vertices with arcs into one of the frontier, some have the level before it and none a smaller one. A clean run
+    /// cannot fail this: levels up to `index` are final, ghosts hold copies of them since the last exchange, and one with a smaller
+    /// level would have reached the vertex earlier.
+    fn repeat(&self, part: &Part, now: State<'_>, index: u32, vertices: &[LocalId], differs: &mut dyn FnMut(LocalId)) {
+        // The source is no update.
+        let Some(parent) = index.checked_sub(1) else { return };
+        let level = now.values(LEVEL);
+        for &v in vertices {
+            let nearest = part.incoming().of(v).iter().fold(UNREACHED, |least, &u| least.min(level.get(u)));
+            if nearest != parent || level.get(v) != index {
+                differs(v);
+            }
+        }
+    }
+
+    fn set_once(&self) -> Option<FieldSpec> {
+        Some(LEVEL.spec())
+    }
+
+    /// What joins a frontier is what the next superstep consumes, and nobody joins twice.
+    fn trend(&self, before: Option<&Round>, now: &Round) -> Verdict {
+        let expected = before.map_or(now.consumed.min(1), |before| before.active);
+        let verdict = Verdict::require(now.consumed == expected, "bfs consumes the frontier it made", None, || {
+            format!("{} vertices consumed, {expected} had joined", now.consumed)
+        });
+        if !verdict.is_sound() {
+            return verdict;
+        }
+        Verdict::require(now.consumed_so_far <= now.vertices, "a vertex joins one frontier of bfs", None, || {
+            format!("{} joined, there are {}", now.consumed_so_far, now.vertices)
+        })
+    }
+
+    fn check(&self, window: &Window<'_>) -> Verdict {
+        let level = window.now.values(LEVEL);
+        let before = window.before.map(|(state, _)| state.values(LEVEL));
+        for v in window.part.owned_vertices() {
+            let now = level.get(v);
+            let was = before.map_or(UNREACHED, |before| before.get(v));
+            let is_kept = was == UNREACHED || was == now;
+            if !is_kept || now != UNREACHED && now > window.index {
+                let id = Some(window.ids.original(window.part.global(v)));
+                let rule = if is_kept { "no bfs level lies ahead of the superstep" } else { "a bfs level stays" };
+                return Verdict::require(false, rule, id, || format!("{} was {}", now as i32, was as i32));
+            }
+        }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
     }
 
     fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {

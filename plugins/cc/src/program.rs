@@ -11,7 +11,7 @@
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
 use crate::evidence::{ENTRY, FAR, Hear, NEAR, ROUND, SEEN, Settle};
-use crate::protection::Protection;
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -183,7 +183,12 @@ impl GraphAlgorithm for Cc {
         verify(graph, answer)
     }
 
+    /// Labels and roots are local numbers while parts are contracted, and roots stay so.
+    fn is_portable(&self) -> bool {
+        false
+    }
+
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Protection))
+        Some(Arc::new(Rules))
     }
 }

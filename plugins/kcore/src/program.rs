@@ -8,7 +8,7 @@
 //! Sources: Seidman, "Network Structure and Minimum Degree", Social Networks 1983; Dasari, Ranjan, Zubair, "ParK", Big Data 2014;
 //! Kabir, Madduri, "Parallel k-Core Decomposition on Multicore Platforms", IPDPSW 2017.
 
-use crate::protection::Protection;
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -49,9 +49,6 @@ pub struct KCore {
     /// Whether any rank had vertices at that degree.
     #[arg(skip)]
     is_peeled: bool,
-    /// The smallest degree above it on this rank when it was selected.
-    #[arg(skip)]
-    least: u64,
     /// Whether [`STEP`] is kept.
     #[arg(skip)]
     keeps: bool,
@@ -191,15 +188,17 @@ impl GraphAlgorithm for KCore {
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
         step.sift(&Lose { level: self.level });
         self.is_peeled |= step.total.carry.value() > 0.0;
-        let mut carry = Sum::default();
+        let (mut carry, mut least) = (Sum::default(), step.total.least);
         if step.total.active == 0 {
-            if self.select(step).active > 0 {
+            let chosen = self.select(step);
+            least = chosen.least;
+            if chosen.active > 0 {
                 carry.add(1.0);
             }
             self.is_peeled = false;
         }
         let tally = step.push(&Peel { level: self.level, step: self.keeps.then_some(step.index) });
-        Ok(Tally { least: self.least, carry, ..tally })
+        Ok(Tally { least, carry, ..tally })
     }
 
     fn is_done(&self, total: &Tally) -> bool {
@@ -260,8 +259,19 @@ impl GraphAlgorithm for KCore {
         verify(graph, self.k, answer)
     }
 
+    fn memory(&self) -> Vec<u64> {
+        vec![self.level.into(), self.is_peeled.into()]
+    }
+
+    fn recall(&mut self, memory: &[u64]) {
+        if let [level, is_peeled] = *memory {
+            self.level = u32::try_from(level).unwrap_or(u32::MAX);
+            self.is_peeled = is_peeled != 0;
+        }
+    }
+
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Protection { k: self.k }))
+        Some(Arc::new(Rules { k: self.k }))
     }
 }
 
@@ -278,9 +288,7 @@ impl KCore {
         if self.k.is_some() {
             step.for_each(&Floor { level: self.level });
         }
-        let chosen = step.select(&ByDegree, self.level);
-        self.least = chosen.least;
-        chosen
+        step.select(&ByDegree, self.level)
     }
 }
 

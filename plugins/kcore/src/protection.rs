@@ -1,22 +1,69 @@
-//! What is known of faults in a run of this algorithm.
+//! How peeling is guarded: a vertex leaves with its remaining degree at the level, so its degree is as near to k as it gets, and all
+//! have `change(v) = 1`; the neighbours it has left are counted again.
 
 use crate::certificate::certify;
+use crate::program::DEGREE;
 use framework::error::Result;
-use framework::fault::{Certificate, Change, FaultTolerance, Scene, Verdict, Window};
+use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
+use framework::id::LocalId;
+use framework::partition::Part;
 
-/// Options that the checks need.
-pub(crate) struct Protection {
+/// The rules of k-core.
+pub(crate) struct Rules {
     /// The threshold; none for all cores.
     pub(crate) k: Option<u32>,
 }
 
-impl FaultTolerance for Protection {
+impl FaultTolerance for Rules {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }
 
-    fn check(&self, _: &Window<'_>) -> Verdict {
+    fn redundancy(&self) -> Redundancy {
+        Redundancy::OverOutgoing
+    }
+
+    /// A vertex that leaves at level `l` has at most `l` neighbours above the level. A clean run cannot fail this: its degree fell to
+    /// the level by one for each neighbour that left, or more had left than that, and a neighbour above the level has not
+    /// left. Ghosts are not counted: their degree is the owner's business.
+    fn repeat(&self, part: &Part, now: State<'_>, _: u32, vertices: &[LocalId], differs: &mut dyn FnMut(LocalId)) {
+        let degree = now.values(DEGREE);
+        for &v in vertices {
+            let level = degree.get(v);
+            let is_above = |u: &&LocalId| !part.is_ghost(**u) && degree.get(**u) > level;
+            let above = part.outgoing().of(v).iter().filter(is_above).count() as u64;
+            if above > level.into() || self.k.is_some_and(|k| level != k - 1) {
+                differs(v);
+            }
+        }
+    }
+
+    /// A vertex leaves once.
+    fn trend(&self, _: Option<&Round>, now: &Round) -> Verdict {
+        Verdict::require(now.consumed_so_far <= now.vertices, "a vertex leaves once in kcore", None, || {
+            format!("{} left, there are {}", now.consumed_so_far, now.vertices)
+        })
+    }
+
+    fn check(&self, window: &Window<'_>) -> Verdict {
+        let (part, degree) = (window.part, window.now.values(DEGREE));
+        let before = window.before.map(|(state, _)| state.values(DEGREE));
+        let floor = self.k.map_or(0, |k| u64::from(k) - 1);
+        for v in part.owned_vertices() {
+            let now = degree.get(v);
+            let most = part.outgoing().degree(v).max(floor);
+            let is_lower = before.is_none_or(|before| now <= before.get(v));
+            if u64::from(now) > most || !is_lower {
+                let id = Some(window.ids.original(part.global(v)));
+                let rule = if is_lower { "a kcore degree counts neighbours" } else { "a kcore degree never rises" };
+                return Verdict::require(false, rule, id, || format!("{now} of at most {most}"));
+            }
+        }
         Verdict::Sound
+    }
+
+    fn certifies(&self) -> bool {
+        true
     }
 
     fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {

@@ -11,7 +11,7 @@
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
-use crate::protection::Protection;
+use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -20,7 +20,7 @@ use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
-use framework::op::{Access, GatherOp, Settled, VertexOp};
+use framework::op::{Access, GatherOp, Settling, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::words::grouped;
@@ -28,7 +28,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Rank over out-degree, which is what an arc brings; a sink keeps its rank whole, and nobody gathers it.
-const SHARE: Field<f64> = Field::real("share", Share::FromOwner, 0.0);
+pub(crate) const SHARE: Field<f64> = Field::real("share", Share::FromOwner, 0.0);
 /// The next round's; in the end the rank.
 pub const RANK: Field<f64> = Field::real("rank", Share::Private, 0.0);
 
@@ -61,7 +61,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// Out-degree as a divisor: a sink keeps its rank whole.
-fn divisor(degree: u64) -> f64 {
+pub(crate) fn divisor(degree: u64) -> f64 {
     degree.max(1) as f64
 }
 
@@ -98,12 +98,12 @@ impl GatherOp for Round {
         share.prefetch(src);
     }
     #[inline(always)]
-    fn settle(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut Settled) {
+    fn settle<S: Settling>(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut S) {
         let divisor = divisor(degree);
         let rank = self.base + self.damping * sum;
-        out.residual.add((rank - share.get(v) * divisor).abs());
+        out.moved(rank, (rank - share.get(v) * divisor).abs());
         if degree == 0 {
-            out.carry.add(rank);
+            out.carry(rank);
         }
         next.set(v, rank / divisor);
     }
@@ -209,6 +209,6 @@ impl GraphAlgorithm for PageRank {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Protection { damping: self.damping, tolerance: self.tolerance }))
+        Some(Arc::new(Rules { damping: self.damping, tolerance: self.tolerance }))
     }
 }

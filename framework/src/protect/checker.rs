@@ -1,0 +1,329 @@
+//! The checker: one thread a rank that judges summaries and snapshots while the loop goes on.
+//!
+//! Summaries come in batches through a bounded queue: waking a thread costs microseconds, which a superstep of ten cannot pay each
+//! time. The loop waits only when the queue is full (counted) and when it drains the checker at the end or before a restore. A
+//! finding becomes a suspected superstep that the loop finds at its next vote.
+
+use super::evidence::{Detector, Evidence, NONE};
+use super::snapshot::Snapshot;
+use super::watch::{Once, Seen};
+use crate::error::{Error, Result};
+use crate::fault::{FaultTolerance, Finding, Round, State, Verdict, Window};
+use crate::graph::Ids;
+use crate::id::{LocalId, Rank};
+use crate::partition::Part;
+use crate::probe::Stage;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Batches in the queue.
+const QUEUE: usize = 64;
+
+/// What one superstep of one rank leaves to be checked: of fixed size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    pub(crate) row: u64,
+    pub(crate) before: Option<Round>,
+    pub(crate) now: Round,
+    pub(crate) seen: Seen,
+    /// Messages that did not arrive as they were sent.
+    pub(crate) broken: u64,
+    /// Whether the frontier rested unchanged before the superstep.
+    pub(crate) is_frontier_whole: bool,
+    /// When it was submitted, from the start of the trial; zero where nobody wants to know.
+    pub(crate) submitted: Duration,
+}
+
+/// Work for the checker.
+pub(crate) enum Task {
+    Rounds(Vec<Summary>),
+    Snapshot { now: Arc<Snapshot>, before: Option<Arc<Snapshot>> },
+}
+
+/// What became of a task.
+pub(crate) enum Done {
+    Rounds(Vec<Summary>),
+    Snapshot { is_sound: bool, took: Duration },
+}
+
+/// What the checker judges by.
+#[derive(Clone)]
+pub(crate) struct Bench<'r> {
+    pub(crate) part: &'r Part,
+    pub(crate) ids: &'r Ids,
+    pub(crate) rules: Arc<dyn FaultTolerance>,
+    pub(crate) once: Option<Once>,
+    pub(crate) started: Instant,
+    /// Whether to measure what it does to summaries.
+    pub(crate) is_timed: bool,
+}
+
+/// A span of the checker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CheckerSpan {
+    pub(crate) row: u64,
+    pub(crate) stage: Stage,
+    pub(crate) index: u32,
+    pub(crate) begin: Duration,
+    pub(crate) end: Duration,
+}
+
+/// What the checker and the loop both see.
+#[derive(Default)]
+pub(crate) struct Board {
+    suspect: AtomicU32,
+    evidence: Mutex<Evidence>,
+    spans: Mutex<Vec<CheckerSpan>>,
+}
+
+/// The loop's end of the checker.
+pub(crate) struct Checker {
+    rank: Rank,
+    tasks: Option<SyncSender<Task>>,
+    done: Receiver<Done>,
+    board: Arc<Board>,
+    under_way: u64,
+    /// Times that the queue was full.
+    pub(crate) waits: u64,
+    spare: Vec<Vec<Summary>>,
+    /// Outcomes of snapshots, oldest first.
+    pub(crate) snapshots: Vec<(bool, Duration)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking checker leaves is whole: it only appends.
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Board {
+    fn suspect(&self, index: u32) {
+        // Relaxed: the number itself is all that is agreed on.
+        self.suspect.fetch_min(index, Relaxed);
+    }
+}
+
+impl Checker {
+    /// Starts the thread in a scope that ends after the run.
+    pub(crate) fn start<'scope, 'r: 'scope>(
+        scope: &'scope std::thread::Scope<'scope, '_>,
+        bench: Bench<'r>,
+    ) -> Checker {
+        let (tasks, todo) = sync_channel(QUEUE);
+        let (report, done) = channel();
+        let board = Arc::new(Board { suspect: AtomicU32::new(NONE), ..Board::default() });
+        let rank = bench.part.rank();
+        scope.spawn({
+            let board = Arc::clone(&board);
+            move || work(&bench, &board, &todo, &report)
+        });
+        Checker {
+            rank,
+            tasks: Some(tasks),
+            done,
+            board,
+            under_way: 0,
+            waits: 0,
+            spare: Vec::new(),
+            snapshots: Vec::new(),
+        }
+    }
+
+    /// Hands a task over.
+    pub(crate) fn submit(&mut self, task: Task) -> Result<()> {
+        self.poll()?;
+        let tasks = self.tasks.as_ref().ok_or_else(|| lost(self.rank))?;
+        match tasks.try_send(task) {
+            Ok(()) => {}
+            Err(TrySendError::Full(task)) => {
+                self.waits += 1;
+                tasks.send(task).map_err(|_| lost(self.rank))?;
+            }
+            Err(TrySendError::Disconnected(_)) => return Err(lost(self.rank)),
+        }
+        self.under_way += 1;
+        Ok(())
+    }
+
+    /// Takes in what is done.
+    pub(crate) fn poll(&mut self) -> Result<()> {
+        while self.under_way > 0 {
+            match self.done.try_recv() {
+                Ok(done) => self.take(done),
+                Err(std::sync::mpsc::TryRecvError::Empty) => return Ok(()),
+                Err(std::sync::mpsc::TryRecvError::Disconnected) => return Err(lost(self.rank)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) fn drain(&mut self) -> Result<()> {
+        while self.under_way > 0 {
+            let done = self.done.recv().map_err(|_| lost(self.rank))?;
+            self.take(done);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, done: Done) {
+        self.under_way -= 1;
+        match done {
+            Done::Rounds(mut batch) => {
+                batch.clear();
+                self.spare.push(batch);
+            }
+            Done::Snapshot { is_sound, took } => self.snapshots.push((is_sound, took)),
+        }
+    }
+
+    /// An empty batch.
+    pub(crate) fn batch(&mut self) -> Vec<Summary> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// The earliest superstep suspected so far.
+    pub(crate) fn suspect(&self) -> u32 {
+        self.board.suspect.load(Relaxed)
+    }
+
+    /// A finding of the loop itself; `suspect` is the superstep whose result is not to be trusted.
+    pub(crate) fn found(&self, detector: Detector, index: u32, suspect: u32, finding: Finding) {
+        lock(&self.board.evidence).add(detector, 1, index, finding);
+        self.board.suspect(suspect);
+    }
+
+    /// Forgets the suspicion: the state is about to be restored, or the run goes on with it.
+    pub(crate) fn forget_suspect(&self) {
+        self.board.suspect.store(NONE, Relaxed);
+    }
+
+    /// The evidence so far, taken away.
+    pub(crate) fn evidence(&self) -> Evidence {
+        std::mem::take(&mut *lock(&self.board.evidence))
+    }
+
+    /// The spans so far, taken away.
+    pub(crate) fn spans(&self) -> Vec<CheckerSpan> {
+        std::mem::take(&mut *lock(&self.board.spans))
+    }
+}
+
+fn lost(rank: Rank) -> Error {
+    Error::Panicked { rank, message: "the checker stopped: a rule of the plugin panicked".into() }
+}
+
+fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender<Done>) {
+    while let Ok(task) = todo.recv() {
+        let done = catch_unwind(AssertUnwindSafe(|| match task {
+            Task::Rounds(batch) => {
+                batch.iter().for_each(|summary| bench.judge(summary, board));
+                Done::Rounds(batch)
+            }
+            Task::Snapshot { now, before } => {
+                let begin = Instant::now();
+                let is_sound = bench.judge_snapshot(&now, before.as_deref(), board);
+                drop((now, before));
+                Done::Snapshot { is_sound, took: begin.elapsed() }
+            }
+        }));
+        // The loop learns of a panic by the closed channel.
+        let Ok(done) = done else { return };
+        if report.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+impl Bench<'_> {
+    fn judge(&self, summary: &Summary, board: &Board) {
+        let begin = if self.is_timed { self.started.elapsed() } else { Duration::ZERO };
+        let (index, seen) = (summary.now.index, &summary.seen);
+        let id = |v: Option<LocalId>| v.map(|v| self.ids.original(self.part.global(v)));
+        let mut evidence = lock(&board.evidence);
+        let mut found = |detector, count, rule: &str, vertex, text: String| {
+            evidence.add(detector, count, index, Finding { rule: rule.into(), vertex, evidence: text });
+            board.suspect(index);
+        };
+        if seen.differing > 0 {
+            let (rule, text) = ("an update done again gives the same", format!("{} differ", seen.differing));
+            found(Detector::Dmr, seen.differing, rule, id(seen.first_differing), text);
+        }
+        if seen.set_twice > 0 {
+            let (rule, text) = ("a value is set once", format!("{} were set again", seen.set_twice));
+            found(Detector::Monotonicity, seen.set_twice, rule, id(seen.first_twice), text);
+        }
+        if seen.below > 0 {
+            found(Detector::Monotonicity, seen.below, "no value lies below the floor", None, "one does".into());
+        }
+        if summary.broken > 0 {
+            let text = format!("{} did not", summary.broken);
+            found(Detector::Trend, summary.broken, "a message arrives as it was sent", None, text);
+        }
+        if !summary.is_frontier_whole {
+            let text = "its seal is broken".into();
+            found(Detector::Trend, 1, "a frontier rests unchanged between supersteps", None, text);
+        }
+        if let Verdict::Corrupt(finding) = self.rules.trend(summary.before.as_ref(), &summary.now) {
+            found(Detector::Trend, 1, &finding.rule, finding.vertex, finding.evidence);
+        }
+        evidence.critical += seen.critical;
+        evidence.covered += seen.assigned;
+        drop(evidence);
+        if self.is_timed {
+            let end = self.started.elapsed();
+            let span = |stage, begin| CheckerSpan { row: summary.row, stage, index, begin, end };
+            lock(&board.spans).extend([span(Stage::Validation, begin), span(Stage::Verdict, summary.submitted)]);
+        }
+    }
+
+    fn judge_snapshot(&self, now: &Snapshot, before: Option<&Snapshot>, board: &Board) -> bool {
+        let _ = now.hash.set(now.count_hash());
+        let older = before.map(|before| (State::of(&before.fields), before.index));
+        let window = Window {
+            part: self.part,
+            ids: self.ids,
+            now: State::of(&now.fields),
+            index: now.index,
+            before: older,
+            memory: &now.memory,
+        };
+        let verdict = match self.recount(&now.fields, now.sum) {
+            Verdict::Sound => self.rules.check(&window),
+            corrupt => corrupt,
+        };
+        let Verdict::Corrupt(finding) = verdict else { return true };
+        lock(&board.evidence).add(Detector::Monotonicity, 1, now.index.saturating_sub(1), finding);
+        // It went wrong after the older state, nobody knows when.
+        board.suspect(before.map_or(0, |before| before.index) + 1);
+        false
+    }
+
+    /// Compares the set-once field with the checksum that the operators kept of it.
+    fn recount(&self, fields: &crate::field::Fields, kept: u64) -> Verdict {
+        let Some(once) = self.once else { return Verdict::Sound };
+        let counted = once.recount(fields, self.part);
+        Verdict::require(counted == kept, "a value stays as it was set", None, || {
+            format!("the checksum is {counted:016x}, {kept:016x} was kept")
+        })
+    }
+
+    /// Judges live state as a snapshot's is judged.
+    pub(crate) fn judge_live(&self, step: &crate::step::Step<'_>, memory: &[u64], older: Option<&Snapshot>) -> Verdict {
+        let kept = step.watch.as_deref().map_or(0, |watch| watch.sum);
+        let window = Window {
+            part: self.part,
+            ids: self.ids,
+            now: State::of(&step.fields),
+            index: step.index,
+            before: older.map(|older| (State::of(&older.fields), older.index)),
+            memory,
+        };
+        match self.recount(&step.fields, kept) {
+            Verdict::Sound => self.rules.check(&window),
+            corrupt => corrupt,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Which active vertices are critical: `a * structure(v) + b * change(v) >= t`.
+//!
+//! `structure(v) = ln(1 + deg) / ln(1 + max deg)`, over the whole graph, so marks do not depend on the number of ranks. The score
+//! rises with the degree, so for a given change a threshold on the degree says the same: no logarithm is taken per vertex.
+
+use crate::error::Result;
+use crate::id::LocalId;
+use crate::partition::Part;
+use crate::transport::Transport;
+
+/// Weights of the score and the threshold of marks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weights {
+    /// Weight of structure, in [0, 1].
+    pub a: f64,
+    /// Weight of change, in [0, 1].
+    pub b: f64,
+    /// Score from which a vertex is critical, in [0, 1].
+    pub t: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights { a: 0.5, b: 0.5, t: 0.3 }
+    }
+}
+
+/// The score of one part's vertices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Score {
+    weights: Weights,
+    /// Whether arcs in and out are counted apart: in a graph with directions.
+    both: bool,
+    degree_max: u64,
+    /// Owned vertices that are critical whatever their change.
+    always: u64,
+    /// From this degree on they are.
+    always_from: u64,
+}
+
+impl Score {
+    /// Agrees with the peers on the largest degree. `both`: degrees count arcs in and out.
+    pub(crate) fn new(weights: Weights, both: bool, part: &Part, transport: &mut dyn Transport) -> Result<Score> {
+        let mut score = Score { weights, both: both && part.has_incoming(), degree_max: 0, always: 0, always_from: 0 };
+        let mine = part.owned_vertices().map(|v| score.degree(part, v)).max().unwrap_or(0);
+        score.degree_max = super::agree_on_max(transport, mine)?;
+        score.always_from = score.least_degree(0.0);
+        let is_always = |v: &LocalId| score.degree(part, *v) >= score.always_from;
+        score.always = part.owned_vertices().filter(is_always).count() as u64;
+        Ok(score)
+    }
+
+    #[inline(always)]
+    fn degree(&self, part: &Part, v: LocalId) -> u64 {
+        part.outgoing().degree(v) + if self.both { part.incoming().degree(v) } else { 0 }
+    }
+
+    fn score(&self, degree: u64, change: f64) -> f64 {
+        let most = (self.degree_max as f64).ln_1p();
+        let structure = if most > 0.0 { (degree as f64).ln_1p() / most } else { 0.0 };
+        self.weights.a * structure + self.weights.b * change
+    }
+
+    /// The least degree with which a vertex of that change is critical; above every degree if none is.
+    pub(crate) fn least_degree(&self, change: f64) -> u64 {
+        let (mut low, mut high) = (0, self.degree_max.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.score(middle, change) >= self.weights.t { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+
+    /// Whether `v`, of at least that degree, is critical.
+    #[inline(always)]
+    pub(crate) fn reaches(&self, part: &Part, v: LocalId, least_degree: u64) -> bool {
+        least_degree == 0 || self.degree(part, v) >= least_degree
+    }
+
+    /// Owned vertices that are critical without any change.
+    pub(crate) fn always(&self) -> u64 {
+        self.always
+    }
+
+    /// The least change that makes any vertex critical that is not so without; infinite if none does.
+    pub(crate) fn least_change(&self) -> f64 {
+        if self.always_from == 0 || self.weights.b == 0.0 {
+            return f64::INFINITY;
+        }
+        let missing = self.weights.t - self.score(self.always_from - 1, 0.0);
+        // A little less, so that rounding cannot hide a vertex from the exact question.
+        missing.max(0.0) / self.weights.b * (1.0 - 1e-12)
+    }
+
+    /// Whether `v` is critical with this change, and would not be without.
+    #[inline]
+    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, change: f64) -> bool {
+        let degree = self.degree(part, v);
+        degree < self.always_from && self.score(degree, change.min(1.0)) >= self.weights.t
+    }
+}

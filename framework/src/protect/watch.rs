@@ -1,0 +1,406 @@
+//! What operators do beside their work in a protected run: marks and repeated updates where a frontier is consumed, checksums
+//! where vertices are visited, mass and moves where gathers settle.
+//!
+//! On the cpu device an inactive vertex costs no thread, so an idle lane is only a licence: at most as many updates are repeated
+//! as vertices are inactive, and at most as many arcs read as the budget's share of the round's. What is left of the
+//! budget is carried to the next superstep, so that small frontiers are covered too. Replicas read the state at the boundary
+//! before the superstep, before its update changes anything, so a clean one never differs.
+
+use super::score::Score;
+use super::seal::mix;
+use crate::device::host::Line;
+use crate::fault::{Change, FaultTolerance, Redundancy, State};
+use crate::field::{Bind, Column, Fields};
+use crate::id::LocalId;
+use crate::op::{Settled, Settling, VisitOp};
+use crate::partition::{Part, Rows};
+use crate::step::Step;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Replicas with at most this many arcs are done by one thread (as `step::visit`).
+const ALONE_ARCS: u64 = 16_384;
+/// Vertices that a thread repeats at once.
+const PIECE: usize = 64;
+/// Critical vertices passed over in a row because they cost more than is left of the budget.
+const PASSED_MAX: u32 = 64;
+/// Gathered values are added up in blocks of this many, which keeps rounding small (contract: rho).
+const BLOCK: u32 = 4096;
+
+/// Watches the operators of one rank.
+pub(crate) struct Watch {
+    pub(crate) rules: Arc<dyn FaultTolerance>,
+    score: Score,
+    budget: f64,
+    /// Arcs that replicas may still read.
+    allowance: f64,
+    once: Option<Once>,
+    /// Checksum of the set-once field over owned vertices.
+    pub(crate) sum: u64,
+    floor: f64,
+    /// The most that the superstep before moved any vertex of any rank.
+    pub(crate) largest: f64,
+    /// Of the superstep under way.
+    pub(crate) seen: Seen,
+    chosen: Vec<LocalId>,
+}
+
+/// The set-once field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Once {
+    pub(crate) slot: usize,
+    pub(crate) initial: u64,
+}
+
+/// What was seen in one superstep.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Seen {
+    pub(crate) critical: u64,
+    pub(crate) assigned: u64,
+    pub(crate) differing: u64,
+    pub(crate) first_differing: Option<LocalId>,
+    pub(crate) set_twice: u64,
+    pub(crate) first_twice: Option<LocalId>,
+    pub(crate) mass: f64,
+    /// The least value settled on, where there is a floor.
+    pub(crate) below: u64,
+    pub(crate) largest: f64,
+    /// When vertices were marked.
+    pub(crate) marking: Option<(Instant, Instant)>,
+}
+
+impl Watch {
+    pub(crate) fn new(rules: Arc<dyn FaultTolerance>, score: Score, budget: f64, fields: &Fields, part: &Part) -> Watch {
+        let once = rules.set_once().and_then(|spec| {
+            let slot = fields.specs().iter().position(|own| own.name == spec.name)?;
+            Some(Once { slot, initial: spec.initial_bits() })
+        });
+        let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
+        let (seen, chosen) = (Seen::default(), Vec::new());
+        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen }
+    }
+
+    pub(crate) fn set_once(&self) -> Option<Once> {
+        self.once
+    }
+
+    /// An operator is about to consume a frontier and to read about `reads` arcs for it.
+    pub(crate) fn at_frontier(&mut self, step: &Step<'_>, vertices: u64, reads: u64) {
+        let over = self.rules.redundancy();
+        let Change::Uniform(change) = self.rules.change() else { return };
+        if over == Redundancy::None {
+            return;
+        }
+        let begin = Instant::now();
+        let part = step.part;
+        let rows = if over == Redundancy::OverIncoming { part.incoming() } else { part.outgoing() };
+        let least = self.score.least_degree(change);
+        let busy = step.consumed().min(part.owned() as u64) + self.seen.assigned;
+        let capacity = (part.owned() as u64).saturating_sub(busy);
+        self.allowance += self.budget * reads as f64;
+        if self.budget >= 1.0 {
+            self.allowance = f64::INFINITY;
+        }
+        let critical = if least == 0 {
+            vertices
+        } else {
+            let mut count = 0;
+            step.frontier.for_each_owned(part, |v| count += u64::from(self.score.reaches(part, v, least)));
+            count
+        };
+        self.seen.critical += critical;
+        self.chosen.clear();
+        if critical > 0 {
+            self.choose(step, rows, least, capacity);
+        }
+        self.seen.marking = Some((self.seen.marking.map_or(begin, |(first, _)| first), Instant::now()));
+        if !self.chosen.is_empty() {
+            self.repeat(step, rows);
+        }
+    }
+
+    /// Takes critical vertices from a place in the frontier that changes with the superstep, until capacity or budget is used up.
+    fn choose(&mut self, step: &Step<'_>, rows: &Rows, least: u64, capacity: u64) {
+        let (score, part) = (self.score, step.part);
+        let (mut left, mut passed) = (capacity, 0);
+        let (allowance, chosen) = (&mut self.allowance, &mut self.chosen);
+        step.frontier.each_owned_from(part, mix(0, step.index.into()), |v| {
+            if left == 0 || passed == PASSED_MAX || *allowance < 1.0 {
+                return false;
+            }
+            if score.reaches(part, v, least) {
+                let cost = rows.degree(v).max(1) as f64;
+                if cost <= *allowance {
+                    *allowance -= cost;
+                    left -= 1;
+                    passed = 0;
+                    chosen.push(v);
+                } else {
+                    passed += 1;
+                }
+            }
+            true
+        });
+    }
+
+    fn repeat(&mut self, step: &Step<'_>, rows: &Rows) {
+        let (part, index, state) = (step.part, step.index, State::of(&step.fields));
+        let (rules, chosen) = (&*self.rules, &self.chosen);
+        let (count, first) = (AtomicU64::new(0), AtomicU32::new(u32::MAX));
+        let differs = |v: LocalId| {
+            count.fetch_add(1, Relaxed);
+            first.fetch_min(v.number(), Relaxed);
+        };
+        let arcs: u64 = chosen.iter().map(|&v| rows.degree(v)).sum();
+        if arcs <= ALONE_ARCS || step.pool.threads() == 1 {
+            rules.repeat(part, state, index, chosen, &mut { differs });
+        } else {
+            let pieces: Vec<&[LocalId]> = chosen.chunks(PIECE).collect();
+            step.pool.chunks(pieces.len(), |_, piece| {
+                rules.repeat(part, state, index, pieces[piece], &mut |v| differs(v));
+            });
+        }
+        self.seen.assigned += chosen.len() as u64;
+        self.seen.differing += count.into_inner();
+        self.seen.first_differing = self.seen.first_differing.or(part.vertex(first.into_inner()));
+    }
+
+    /// What a visit wrote down.
+    pub(crate) fn visited(&mut self, visits: &SharedVisits, part: &Part) {
+        self.sum = self.sum.wrapping_add(visits.sum.load(Relaxed));
+        self.seen.set_twice += visits.twice.load(Relaxed);
+        self.seen.first_twice = self.seen.first_twice.or(part.vertex(visits.first.load(Relaxed)));
+    }
+
+    /// An owned vertex takes `value` outside a visit: from an offer, or in `init`.
+    pub(crate) fn taken(&mut self, slot: usize, v: LocalId, before: u64, now: u64) {
+        let Some(once) = self.once.filter(|once| once.slot == slot) else { return };
+        self.sum = self.sum.wrapping_add(term(v, now)).wrapping_sub(once.term_unless_initial(v, before));
+        if before != once.initial {
+            self.seen.set_twice += 1;
+            self.seen.first_twice = self.seen.first_twice.or(Some(v));
+        }
+    }
+
+    /// Books for a gather, one a thread.
+    pub(crate) fn books(&self, threads: usize) -> Vec<Line<WatchedBook>> {
+        let marks = self.rules.change() == Change::Moved;
+        let cutoff = if marks && self.largest > 0.0 { self.largest * self.score.least_change() } else { f64::INFINITY };
+        let book = WatchedBook {
+            settled: Settled::default(),
+            block: 0.0,
+            filled: 0,
+            mass: 0.0,
+            low: f64::INFINITY,
+            last: 0.0,
+            largest: 0.0,
+            raised: 0,
+            cutoff,
+            whole: self.largest,
+            score: self.score,
+        };
+        (0..threads).map(|_| Line(book.clone())).collect()
+    }
+
+    /// Takes a gather's books in; what a plain gather would have returned.
+    pub(crate) fn settle(&mut self, books: Vec<Line<WatchedBook>>) -> Settled {
+        let mut total = Settled::default();
+        if self.rules.change() == Change::Moved {
+            self.seen.critical += self.score.always();
+        }
+        for Line(book) in books {
+            total.residual.merge(book.settled.residual);
+            total.carry.merge(book.settled.carry);
+            self.seen.mass += book.mass + book.block;
+            self.seen.below += u64::from(book.low < self.floor);
+            self.seen.critical += book.raised;
+            self.seen.largest = self.seen.largest.max(book.largest);
+        }
+        total
+    }
+}
+
+impl Once {
+    fn term_unless_initial(self, v: LocalId, bits: u64) -> u64 {
+        if bits == self.initial { 0 } else { term(v, bits) }
+    }
+
+    /// The checksum over owned vertices that are not at their initial value.
+    pub(crate) fn recount(self, fields: &Fields, part: &Part) -> u64 {
+        let column = fields.column(self.slot);
+        part.owned_vertices()
+            .fold(0u64, |sum, v| sum.wrapping_add(self.term_unless_initial(v, column.bits(v))))
+    }
+}
+
+#[inline(always)]
+fn term(v: LocalId, bits: u64) -> u64 {
+    mix(v.number().into(), bits)
+}
+
+/// Whether visits are watched: chosen once a call, compiled apart.
+pub(crate) trait Witness {
+    type Over<'a>: See;
+    fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Self::Over<'a>;
+}
+
+/// Sees a visit.
+pub(crate) trait See: Copy + Sync {
+    const SEES: bool;
+    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits);
+}
+
+/// What one thread saw.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Visits {
+    sum: u64,
+    twice: u64,
+    first: u32,
+}
+
+/// What all saw.
+pub(crate) struct SharedVisits {
+    sum: AtomicU64,
+    twice: AtomicU64,
+    first: AtomicU32,
+}
+
+impl Default for SharedVisits {
+    fn default() -> SharedVisits {
+        SharedVisits { sum: AtomicU64::new(0), twice: AtomicU64::new(0), first: AtomicU32::new(u32::MAX) }
+    }
+}
+
+impl SharedVisits {
+    #[inline(always)]
+    pub(crate) fn add<S: See>(&self, own: &Visits) {
+        if S::SEES {
+            self.sum.fetch_add(own.sum, Relaxed);
+            if own.twice > 0 {
+                self.twice.fetch_add(own.twice, Relaxed);
+                self.first.fetch_min(own.first, Relaxed);
+            }
+        }
+    }
+}
+
+/// Nobody looks.
+#[derive(Clone, Copy)]
+pub(crate) struct Blind;
+
+impl Witness for Blind {
+    type Over<'a> = Blind;
+    #[inline(always)]
+    fn over<'a>(_: &Bind<'a>, _: &Part, _: Option<&Watch>) -> Blind {
+        Blind
+    }
+}
+
+impl See for Blind {
+    const SEES: bool = false;
+    #[inline(always)]
+    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, _: &mut Visits) {
+        op.visit(view, v);
+    }
+}
+
+/// The set-once field is looked at before and after.
+pub(crate) struct Eyes;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Looking<'a> {
+    column: Option<&'a Column>,
+    initial: u64,
+    ghost_base: u32,
+}
+
+impl Witness for Eyes {
+    type Over<'a> = Looking<'a>;
+    fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Looking<'a> {
+        let once = watch.and_then(Watch::set_once);
+        Looking {
+            column: once.map(|once| bind.column(once.slot)),
+            initial: once.map_or(0, |once| once.initial),
+            ghost_base: part.ghost_base(),
+        }
+    }
+}
+
+impl See for Looking<'_> {
+    const SEES: bool = true;
+    #[inline(always)]
+    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits) {
+        let Some(column) = self.column.filter(|_| v.number() < self.ghost_base) else { return op.visit(view, v) };
+        if column.bits(v) != self.initial {
+            visits.first = if visits.twice == 0 { v.number() } else { visits.first.min(v.number()) };
+            visits.twice += 1;
+        }
+        op.visit(view, v);
+        visits.sum = visits.sum.wrapping_add(term(v, column.bits(v)));
+    }
+}
+
+/// What a gather adds up, by thread.
+pub(crate) trait Book: Settling + Send {
+    /// `v` is settled.
+    fn close(&mut self, part: &Part, v: LocalId);
+}
+
+impl Book for Settled {
+    #[inline(always)]
+    fn close(&mut self, _: &Part, _: LocalId) {}
+}
+
+/// A book of a protected run.
+#[derive(Clone)]
+pub(crate) struct WatchedBook {
+    settled: Settled,
+    block: f64,
+    filled: u32,
+    mass: f64,
+    low: f64,
+    last: f64,
+    largest: f64,
+    raised: u64,
+    /// Below this move a vertex is not critical unless it is so without.
+    cutoff: f64,
+    whole: f64,
+    score: Score,
+}
+
+impl Settling for WatchedBook {
+    #[inline(always)]
+    fn moved(&mut self, value: f64, by: f64) {
+        self.settled.moved(value, by);
+        self.block += value;
+        self.low = if value < self.low { value } else { self.low };
+        self.largest = if by > self.largest { by } else { self.largest };
+        self.last = by;
+    }
+    #[inline(always)]
+    fn carry(&mut self, term: f64) {
+        self.settled.carry(term);
+    }
+}
+
+impl Book for WatchedBook {
+    #[inline(always)]
+    fn close(&mut self, part: &Part, v: LocalId) {
+        self.filled += 1;
+        if self.filled == BLOCK {
+            self.mass += self.block;
+            (self.block, self.filled) = (0.0, 0);
+        }
+        if self.last >= self.cutoff {
+            self.raised += u64::from(self.score.is_raised(part, v, self.last / self.whole));
+        }
+    }
+}
+
+impl Step<'_> {
+    /// Makes the watch see the operators of this run.
+    pub(crate) fn install(&mut self, watch: Watch) {
+        self.watch = Some(Box::new(watch));
+    }
+}
