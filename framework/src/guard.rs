@@ -143,13 +143,7 @@ impl Guard for Unguarded {
     #[inline(always)]
     fn vote<P: Probe>(&mut self, _: &Step<'_>, _: &Exchange<'_>, _: &Clock<P>) {}
     #[inline(always)]
-    fn judge<P: Probe>(
-        &mut self,
-        (): (),
-        _: &mut Step<'_>,
-        _: &mut Exchange<'_>,
-        _: &mut Clock<P>,
-    ) -> Result<Next> {
+    fn judge<P: Probe>(&mut self, (): (), _: &mut Step<'_>, _: &mut Exchange<'_>, _: &mut Clock<P>) -> Result<Next> {
         Ok(Next::GoOn)
     }
     #[inline(always)]

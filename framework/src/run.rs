@@ -238,9 +238,8 @@ fn one_rank<P: Probe>(
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
             let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
-            let mut guard = clock.stage(Stage::Setup, 0, || {
-                Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope)
-            })?;
+            let mut guard =
+                clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
             let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
             guard.begin(&step, &clock);
             let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;

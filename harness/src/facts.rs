@@ -78,6 +78,13 @@ pub(crate) fn hostname() -> String {
     if name.trim().is_empty() { "unknown".into() } else { name.trim().into() }
 }
 
+/// Bytes that the system could give to programs, where it says.
+pub(crate) fn available_memory() -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
+}
+
 /// The cpu device of a rank with so many threads.
 pub(crate) fn cpu(rank: Rank, threads: usize) -> Device {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -14,6 +14,7 @@ mod options;
 mod people;
 pub mod profiling;
 mod progress;
+mod protection;
 pub mod records;
 pub mod trace_files;
 mod whole_file;

@@ -1,5 +1,6 @@
 //! The options of a run, as typed.
 
+use crate::protection::ProtectionArgs;
 use clap::{Args, ValueEnum, ValueHint, value_parser};
 use framework::graph::Format;
 use std::path::PathBuf;
@@ -72,15 +73,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     pub(crate) progress: Progress,
 
-    /// Weight of structure in the score of a vertex, in [0, 1]
-    #[arg(short, value_name = "A", default_value_t = 0.5, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
-    pub(crate) a: f64,
-    /// Weight of change in the score of a vertex, in [0, 1]
-    #[arg(short, value_name = "B", default_value_t = 0.5, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
-    pub(crate) b: f64,
-    /// Score from which a vertex is critical, in [0, 1]
-    #[arg(short, value_name = "T", default_value_t = 0.3, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
-    pub(crate) t: f64,
+    #[command(flatten)]
+    pub(crate) protection: ProtectionArgs,
 
     /// Write the answer to a file: .csv, or .bin for binary
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
@@ -88,11 +82,6 @@ pub(crate) struct RunArgs {
     /// Write no answer (as without --output)
     #[arg(short, long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_output: bool,
-}
-
-fn unit(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "give a number from 0 to 1".into())
 }
 
 /// Where operators run.
@@ -143,21 +132,42 @@ pub(crate) enum Progress {
 pub(crate) enum Method {
     /// One rank
     SingleCpuBaseline,
+    /// One rank, protected
+    SingleCpuFaultTolerant,
     /// Two or more ranks
     MultiCpuBaseline,
+    /// Two or more ranks, protected
+    MultiCpuFaultTolerant,
 }
 
 impl Method {
-    /// By its number of ranks.
-    pub(crate) fn of(ranks: usize) -> Method {
-        if ranks == 1 { Method::SingleCpuBaseline } else { Method::MultiCpuBaseline }
+    /// By its number of ranks and its protection.
+    pub(crate) fn of(ranks: usize, is_protected: bool) -> Method {
+        match (ranks > 1, is_protected) {
+            (false, false) => Method::SingleCpuBaseline,
+            (false, true) => Method::SingleCpuFaultTolerant,
+            (true, false) => Method::MultiCpuBaseline,
+            (true, true) => Method::MultiCpuFaultTolerant,
+        }
+    }
+
+    /// Whether it runs on two or more ranks.
+    pub(crate) fn is_multi(self) -> bool {
+        matches!(self, Method::MultiCpuBaseline | Method::MultiCpuFaultTolerant)
+    }
+
+    /// Whether it is protected.
+    pub(crate) fn is_protected(self) -> bool {
+        matches!(self, Method::SingleCpuFaultTolerant | Method::MultiCpuFaultTolerant)
     }
 
     /// As records have it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Method::SingleCpuBaseline => "single_cpu_baseline",
+            Method::SingleCpuFaultTolerant => "single_cpu_fault_tolerant",
             Method::MultiCpuBaseline => "multi_cpu_baseline",
+            Method::MultiCpuFaultTolerant => "multi_cpu_fault_tolerant",
         }
     }
 }

@@ -76,6 +76,12 @@ impl<P: Probe> Probe for Watched<P> {
         self.inner.superstep(iteration);
     }
 
+    const WANTS_CHECKER: bool = P::WANTS_CHECKER;
+
+    fn checked(&mut self, row: u64, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+        self.inner.checked(row, stage, iteration, begin, end);
+    }
+
     fn activity(&mut self, iteration: u32, activity: Activity) {
         if let Some(seen) = &self.seen {
             seen.superstep.store(iteration, Relaxed);

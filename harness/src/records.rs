@@ -3,6 +3,7 @@
 //! This file is the output schema (version 9). A change bumps the version, `docs/schemas.md` and the snapshots.
 
 use framework::algorithm::Record;
+use framework::protect::{Certified, Detection};
 use framework::timing::{FIELDS, Timing};
 use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ pub struct Metadata {
     pub warmup: u32,
 }
 
-/// How a run is protected. All but the weights is null while protection is off.
+/// How a run is protected. While protection is off, all but the weights is null, and `certify` too unless it is on.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Protection {
@@ -73,7 +74,7 @@ pub struct Protection {
     pub certify: Option<bool>,
     /// What follows a finding.
     pub recovery: Option<String>,
-    /// Supersteps between snapshots.
+    /// Supersteps between snapshots, 0 for none; null when the measured cost decides.
     pub snapshot_interval: Option<u32>,
     /// Share of a round's arcs that replicas may cost.
     pub redundancy_budget: Option<f64>,
@@ -133,6 +134,63 @@ pub struct ResultRecord {
     /// The algorithm's own keys.
     #[serde(flatten)]
     pub own: Record,
+}
+
+/// `BENCHMARK_DETECTION`: what protection found, once a trial of a run that is protected or certified.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct DetectionRecord {
+    /// From 0.
+    pub trial: u32,
+    /// Repeated updates that differ.
+    pub dmr_count: u64,
+    /// The first superstep with one.
+    pub dmr_first_iteration: Option<u32>,
+    /// Values that moved the wrong way or were set twice.
+    pub monotonicity_count: u64,
+    /// The first superstep with one.
+    pub monotonicity_first_iteration: Option<u32>,
+    /// Books of frontiers, messages or sums that do not add up.
+    pub trend_count: u64,
+    /// The first superstep with one.
+    pub trend_first_iteration: Option<u32>,
+    /// `held`, `failed` or `not_run`.
+    pub certificate: String,
+    /// `idle_lanes` where updates can be repeated, else `none`.
+    pub redundancy: String,
+    /// 100 * repeated / critical; null where nothing was critical.
+    pub covered_critical_pct: Option<f64>,
+    /// Times that an older state was restored.
+    pub recoveries: u32,
+    /// Supersteps done again.
+    pub iterations_redone: u64,
+}
+
+impl DetectionRecord {
+    /// Of a trial.
+    pub fn new(trial: u32, detection: &Detection) -> DetectionRecord {
+        let evidence = &detection.evidence;
+        DetectionRecord {
+            trial,
+            dmr_count: evidence.dmr.count,
+            dmr_first_iteration: evidence.dmr.first,
+            monotonicity_count: evidence.monotonicity.count,
+            monotonicity_first_iteration: evidence.monotonicity.first,
+            trend_count: evidence.trend.count,
+            trend_first_iteration: evidence.trend.first,
+            certificate: match detection.certificate {
+                Certified::Held => "held",
+                Certified::Failed => "failed",
+                Certified::NotRun => "not_run",
+            }
+            .into(),
+            redundancy: if detection.is_redundant { "idle_lanes" } else { "none" }.into(),
+            covered_critical_pct: (evidence.critical > 0)
+                .then(|| 100.0 * evidence.covered as f64 / evidence.critical as f64),
+            recoveries: detection.recoveries,
+            iterations_redone: detection.iterations_redone,
+        }
+    }
 }
 
 /// `BENCHMARK_TIMING`: the timing of a trial. Of one rank its fields; of several the maximum and mean of each.

@@ -104,7 +104,9 @@ fn certificate(case: &Case, graph: &Graph, threads: usize, rounds: u64) -> Durat
 fn certificates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("arc_scan");
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_millis(1500));
-    for (generator, scale, edge_factor) in [(Generator::Kron, 18, 16), (Generator::Uniform, 18, 16), (Generator::Grid, 20, 1)] {
+    for (generator, scale, edge_factor) in
+        [(Generator::Kron, 18, 16), (Generator::Uniform, 18, 16), (Generator::Grid, 20, 1)]
+    {
         for case in cases() {
             let name = case.to_string();
             if !["bfs ", "cc ", "kcore -k 3", "kcore --all-cores", "pagerank "].contains(&name.as_str()) {

@@ -113,7 +113,8 @@ impl<'a> Talk<'a> {
         if self.is_alone() {
             return Ok(vec![Vec::new()]);
         }
-        let pack = |words: &Vec<u64>| words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(bytes)).collect();
+        let pack =
+            |words: &Vec<u64>| words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(bytes)).collect();
         let mut outgoing: Vec<Vec<u8>> = values.iter().map(pack).collect();
         let mut incoming = vec![Vec::new(); outgoing.len()];
         self.transport.exchange(&mut outgoing, &mut incoming)?;

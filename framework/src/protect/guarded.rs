@@ -257,9 +257,8 @@ impl<'r> Guarded<'r> {
             Target::Before(index) => index,
             Target::OlderSlot => NONE,
         };
-        let is_usable = |slot: &Slot| {
-            slot.is_sound == Some(true) && slot.snapshot.index < bound && slot.snapshot.is_whole()
-        };
+        let is_usable =
+            |slot: &Slot| slot.is_sound == Some(true) && slot.snapshot.index < bound && slot.snapshot.is_whole();
         let mine: Vec<u32> = self.slots.iter().filter(|slot| is_usable(slot)).map(|slot| slot.snapshot.index).collect();
         let transport = exchange.transport();
         let mut all = vec![Vec::new(); transport.ranks()];
@@ -328,8 +327,7 @@ impl Guard for Guarded<'_> {
         let Some(watch) = step.watch.as_deref() else { return Ballot::default() };
         let seen = &watch.seen;
         let is_broken = exchange.seals.as_ref().is_some_and(|seals| seals.broken > 0);
-        let is_struck =
-            is_broken || !self.is_frontier_whole || seen.differing + seen.set_twice + seen.below > 0;
+        let is_struck = is_broken || !self.is_frontier_whole || seen.differing + seen.set_twice + seen.below > 0;
         let suspect = self.checker.suspect().min(if is_struck { step.index } else { NONE });
         Ballot {
             suspect: if self.protection.recovery == Recovery::Off { NONE } else { suspect },

@@ -2,9 +2,9 @@
 //!
 //! A run of which something was found and not undone passes only if the certificate holds; one whose certificate fails never passes.
 
+use super::Recovery;
 use super::evidence::{Certified, Detection, Detector, Evidence, NONE};
 use super::guarded::{Guarded, Target};
-use super::Recovery;
 use crate::algorithm::GraphAlgorithm;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
@@ -60,12 +60,7 @@ struct Judgement {
 }
 
 /// Asks the plugin's certificate on every rank.
-fn certify(
-    rules: &dyn FaultTolerance,
-    ids: &Ids,
-    step: &Step<'_>,
-    transport: &mut dyn Transport,
-) -> Result<Judgement> {
+fn certify(rules: &dyn FaultTolerance, ids: &Ids, step: &Step<'_>, transport: &mut dyn Transport) -> Result<Judgement> {
     let mut scene = Scene {
         part: step.part,
         ids,
@@ -226,13 +221,7 @@ impl Guard for Certifying<'_> {
         Ok(())
     }
     fn vote<P: Probe>(&mut self, _: &Step<'_>, _: &Exchange<'_>, _: &Clock<P>) {}
-    fn judge<P: Probe>(
-        &mut self,
-        (): (),
-        _: &mut Step<'_>,
-        _: &mut Exchange<'_>,
-        _: &mut Clock<P>,
-    ) -> Result<Next> {
+    fn judge<P: Probe>(&mut self, (): (), _: &mut Step<'_>, _: &mut Exchange<'_>, _: &mut Clock<P>) -> Result<Next> {
         Ok(Next::GoOn)
     }
     fn restore<P: Probe>(

@@ -71,7 +71,13 @@ pub(crate) struct Seen {
 }
 
 impl Watch {
-    pub(crate) fn new(rules: Arc<dyn FaultTolerance>, score: Score, budget: f64, fields: &Fields, part: &Part) -> Watch {
+    pub(crate) fn new(
+        rules: Arc<dyn FaultTolerance>,
+        score: Score,
+        budget: f64,
+        fields: &Fields,
+        part: &Part,
+    ) -> Watch {
         let once = rules.set_once().and_then(|spec| {
             let slot = fields.specs().iter().position(|own| own.name == spec.name)?;
             Some(Once { slot, initial: spec.initial_bits() })
@@ -229,8 +235,7 @@ impl Once {
     /// The checksum over owned vertices that are not at their initial value.
     pub(crate) fn recount(self, fields: &Fields, part: &Part) -> u64 {
         let column = fields.column(self.slot);
-        part.owned_vertices()
-            .fold(0u64, |sum, v| sum.wrapping_add(self.term_unless_initial(v, column.bits(v))))
+        part.owned_vertices().fold(0u64, |sum, v| sum.wrapping_add(self.term_unless_initial(v, column.bits(v))))
     }
 }
 

@@ -8,7 +8,9 @@ use crate::instrument::Instrument;
 use crate::options::{LayoutChoice, Method, RunArgs};
 use crate::people::say;
 use crate::progress::{LoadBar, RunBar, Watched, is_wanted};
-use crate::records::{GraphFacts, Metadata, Protection, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord};
+use crate::records::{
+    self, DetectionRecord, GraphFacts, Metadata, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord,
+};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use framework::algorithm::{GraphAlgorithm, Layout, Registration};
@@ -17,7 +19,8 @@ use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
-use framework::run::{Layouts, Place, RankReport, Trial, trial};
+use framework::protect::{Certified, Detection, Interval, Protection, Recovery, snapshot_bytes};
+use framework::run::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
 use framework::words::{bytes, counted, grouped};
 use serde::Serialize;
 use std::io::Write;
@@ -36,15 +39,13 @@ pub(crate) fn run<I: Instrument>(
     refuse_foreign_launcher()?;
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
-    let (place, method) = place(options)?;
+    let protection = options.protection.resolve(options.method)?;
+    let (place, method) = place(options, protection.is_on)?;
     if options.layout == LayoutChoice::Rows && algorithm.layout() == Layout::Rows {
         return Err(Error::usage(format!(
             "--layout rows has no effect on {}, which asks for nothing else; leave it out",
             entry.name
         )));
-    }
-    if options.a + options.b == 0.0 {
-        return Err(Error::usage("-a and -b are both 0, so no vertex has a score; make one of them larger"));
     }
     let instrument = &I::open(matches, options.trials)?;
     let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
@@ -55,7 +56,12 @@ pub(crate) fn run<I: Instrument>(
     let reading = begin.elapsed();
     algorithm.prepare(&graph)?;
 
-    let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, place, method };
+    let algorithm = algorithm.as_ref();
+    if protection.is_on || protection.certify {
+        guardable(entry.name, algorithm, &protection)?;
+    }
+    let protection = fitting(protection, algorithm, &graph);
+    let run = Run { instrument, entry, options, algorithm, graph: &graph, place, method, protection: &protection };
     let mut records = Records { out: std::io::stdout().lock() };
     let metadata = run.metadata();
     records.say("BENCHMARK_METADATA", &metadata)?;
@@ -66,14 +72,15 @@ pub(crate) fn run<I: Instrument>(
         let Some(number) = round.checked_sub(options.warmup) else { continue };
         is_sound &= run.report(number, &done, &mut records)?;
         instrument.keep(&metadata, &done.ranks)?;
-        if let (Some(path), Some(form), true) = (&options.output, answer_form, number + 1 == options.trials) {
+        let is_last = number + 1 == options.trials;
+        if let (Some(path), Some(form), true, true) = (&options.output, answer_form, is_last, done.end.is_sound) {
             answer_file::write(path, form, &graph, &done.answer)?;
             say(&format!("answer   {} ({} rows)", path.display(), grouped(graph.vertices() as u64)));
         }
     }
     let weights = ["a", "b", "t"].into_iter().filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine));
     let weights: Vec<_> = weights.map(|id| format!("-{id}")).collect();
-    if !weights.is_empty() {
+    if !weights.is_empty() && !protection.is_on {
         say(&format!("note     {} had no effect: the run was not protected", weights.join(", ")));
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -94,12 +101,11 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-fn place(options: &RunArgs) -> Result<(Place, Method)> {
+fn place(options: &RunArgs, is_protected: bool) -> Result<(Place, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
         (None, ranks) => ranks.unwrap_or(1),
-        (Some(Method::SingleCpuBaseline), None | Some(1)) => 1,
-        (Some(Method::MultiCpuBaseline), None) => 2,
-        (Some(Method::MultiCpuBaseline), Some(ranks @ 2..)) => ranks,
+        (Some(method), None) => 1 + usize::from(method.is_multi()),
+        (Some(method), Some(ranks)) if (ranks > 1) == method.is_multi() => ranks,
         (Some(method), Some(ranks)) => {
             return Err(Error::usage(format!(
                 "--method {} and --ranks {ranks} contradict each other: single means one rank, multi two or more; \
@@ -113,7 +119,36 @@ fn place(options: &RunArgs) -> Result<(Place, Method)> {
         LayoutChoice::Auto => Layouts::AsAsked,
         LayoutChoice::Rows => Layouts::RowsOnly,
     };
-    Ok((Place { ranks, threads, layouts }, Method::of(ranks)))
+    Ok((Place { ranks, threads, layouts }, Method::of(ranks, is_protected)))
+}
+
+/// Refuses protection that the plugin has nothing for.
+fn guardable(name: &str, algorithm: &dyn GraphAlgorithm, protection: &Protection) -> Result<()> {
+    match algorithm.protection() {
+        None => Err(Error::usage(format!("{name} says nothing about faults, so it cannot be guarded or certified"))),
+        Some(rules) if !protection.is_on && !rules.certifies() => {
+            Err(Error::usage(format!("{name} has no certificate; leave --certify out")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Says what snapshots cost; without room for them the start is the only older state.
+fn fitting(protection: Protection, algorithm: &dyn GraphAlgorithm, graph: &Graph) -> Protection {
+    if !protection.is_on || protection.snapshots == Interval::Every(0) {
+        return protection;
+    }
+    let need = snapshot_bytes(&algorithm.fields(), graph.vertices());
+    let room = facts::available_memory();
+    say(&format!("snapshots {} at most (two of every field; ghosts come on top)", bytes(need)));
+    if room.is_some_and(|room| need > room) {
+        say(&format!(
+            "warning: {} are free, so no snapshots are taken: a corrupt run starts over",
+            bytes(room.unwrap_or_default())
+        ));
+        return Protection { snapshots: Interval::Every(0), ..protection };
+    }
+    protection
 }
 
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
@@ -154,6 +189,7 @@ struct Run<'a, I> {
     graph: &'a Graph,
     place: Place,
     method: Method,
+    protection: &'a Protection,
 }
 
 impl<I: Instrument> Run<'_, I> {
@@ -171,16 +207,7 @@ impl<I: Instrument> Run<'_, I> {
             algorithm: self.entry.name.into(),
             method: self.method.name().into(),
             parameters: self.algorithm.parameters(),
-            protection: Protection {
-                enabled: false,
-                a: self.options.a,
-                b: self.options.b,
-                t: self.options.t,
-                certify: None,
-                recovery: None,
-                snapshot_interval: None,
-                redundancy_budget: None,
-            },
+            protection: self.protection_record(),
             dataset: self.graph.name().into(),
             graph: GraphFacts {
                 vertices: self.graph.vertices() as u64,
@@ -199,21 +226,39 @@ impl<I: Instrument> Run<'_, I> {
         }
     }
 
+    fn protection_record(&self) -> records::Protection {
+        let Protection { is_on, weights, budget, certify, recovery, snapshots, .. } = *self.protection;
+        records::Protection {
+            enabled: is_on,
+            a: weights.a,
+            b: weights.b,
+            t: weights.t,
+            certify: (is_on || certify).then_some(certify),
+            recovery: is_on.then(|| if recovery == Recovery::Off { "off" } else { "rollback" }.into()),
+            snapshot_interval: match snapshots {
+                Interval::Every(every) if is_on => Some(every),
+                _ => None,
+            },
+            redundancy_budget: is_on.then_some(budget),
+        }
+    }
+
     fn trial(
         &self,
         make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
         shows_bar: bool,
     ) -> Result<Trial<I::Probe>> {
+        let plan = Plan { place: self.place, protection: self.protection };
         if !shows_bar {
-            return trial(self.graph, self.place, make, &|rank| self.instrument.probe(rank));
+            return protected_trial(self.graph, &plan, make, &|rank| self.instrument.probe(rank));
         }
         let bar = RunBar::start();
         let probe = |rank| bar.watch(self.instrument.probe(rank), rank == Rank(0));
-        let watched: Trial<Watched<I::Probe>> = trial(self.graph, self.place, make, &probe)?;
+        let watched: Trial<Watched<I::Probe>> = protected_trial(self.graph, &plan, make, &probe)?;
         let ranks = watched.ranks.into_iter();
         let ranks =
             ranks.map(|RankReport { timing, probe, costs }| RankReport { timing, probe: probe.inner, costs }).collect();
-        Ok(Trial { end: watched.end, answer: watched.answer, ranks })
+        Ok(Trial { end: watched.end, answer: watched.answer, ranks, detection: watched.detection })
     }
 
     /// Says what will run.
@@ -258,6 +303,9 @@ impl<I: Instrument> Run<'_, I> {
                 own,
             },
         )?;
+        if let Some(detection) = &done.detection {
+            records.say("BENCHMARK_DETECTION", &DetectionRecord::new(number, detection))?;
+        }
         let timings: Vec<_> = done.ranks.iter().map(|rank| rank.timing).collect();
         records.say("BENCHMARK_TIMING", &TimingRecord { trial: number, ranks: timings.clone() })?;
         if timings.len() > 1 {
@@ -283,6 +331,15 @@ impl<I: Instrument> Run<'_, I> {
             slowest(|timing| timing.setup),
             slowest(|timing| timing.whole),
         ));
+        if let Some(detection) = &done.detection {
+            self.protected(number, detection);
+        }
+        if !done.end.is_sound {
+            say(&format!(
+                "FAILED   trial {number}: its state is corrupt and no try is left; the answer is not to be used"
+            ));
+            return Ok(false);
+        }
         if !done.end.converged {
             say(&format!(
                 "FAILED   trial {number} did not converge within {}",
@@ -298,6 +355,44 @@ impl<I: Instrument> Run<'_, I> {
             None => {}
         }
         Ok(done.end.converged)
+    }
+
+    /// Says what protection found.
+    fn protected(&self, number: u32, detection: &Detection) {
+        for (index, finding) in &detection.evidence.findings {
+            say(&format!("ALARM    trial {number}, superstep {index}: {finding}"));
+        }
+        if let Some(finding) = &detection.refuted {
+            say(&format!("REFUTED  trial {number}: {finding}"));
+        }
+        if detection.recoveries > 0 {
+            say(&format!(
+                "restored trial {number}: {}, {} redone",
+                counted(detection.recoveries.into(), "time"),
+                counted(detection.iterations_redone, "superstep")
+            ));
+        }
+        if number == 0 {
+            let certificate = match detection.certificate {
+                Certified::Held => "the certificate holds",
+                Certified::Failed => "the certificate fails",
+                Certified::NotRun => "no certificate",
+            };
+            let mut line = certificate.to_owned();
+            if self.protection.is_on {
+                let (critical, covered) = (detection.evidence.critical, detection.evidence.covered);
+                line += &format!(
+                    "; {} of {} critical updates done again, {}",
+                    grouped(covered),
+                    grouped(critical),
+                    counted(detection.snapshots, "snapshot")
+                );
+            }
+            if !detection.is_redundant && self.protection.is_on {
+                line += "; redundancy: none";
+            }
+            say(&format!("guard    {line}"));
+        }
     }
 
     fn costs(&self, ranks: &[RankReport<I::Probe>]) {

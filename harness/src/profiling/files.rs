@@ -6,9 +6,11 @@ use crate::records::{Metadata, SCHEMA_VERSION};
 use crate::trace_files::{ACTIVITY, ActivityRow, SUMMARY, Summary, TIMELINE, TIMINGS, TimingRow};
 use crate::whole_file;
 use framework::error::Result;
+use framework::probe::Stage;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Writes them. The summary comes last: where it is, the others are whole.
 ///
@@ -60,18 +62,34 @@ fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<Activity
             tail_threads: 0,
             inactive_valid_threads: inactive,
             reusable_idle_pct: 100.0 * inactive as f64 / owned.max(1) as f64,
-            critical_vertices: 0,
-            redundant_tasks_assigned: 0,
+            critical_vertices: superstep.activity.critical,
+            redundant_tasks_assigned: superstep.activity.assigned,
         }
     };
-    recorder.supersteps().map(row).collect()
+    recorder.supersteps(&[]).map(row).collect()
 }
+
+/// The stages of the loop, without and with protection.
+const PLAIN: [Stage; 3] = [Stage::GraphUpdate, Stage::Exchange, Stage::Agree];
+const GUARDED: [Stage; 7] = [
+    Stage::ToleranceUpdate,
+    Stage::ScoreAndMark,
+    Stage::Bookkeeping,
+    Stage::Validation,
+    Stage::Verdict,
+    Stage::Exchange,
+    Stage::Agree,
+];
+/// Stages that host threads do not have: a summary is in host memory already, and marks are made where an update consumes them.
+const NEVER: [&str; 2] = ["score_and_mark_convergence_probe", "d2h_summary"];
 
 fn timing_rows(run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> Vec<TimingRow> {
     let mut rows = Vec::new();
-    for (superstep, stages) in recorder.supersteps() {
-        for (stage, took) in stages {
-            let Some(stage) = timeline::name(stage, is_multi) else { continue };
+    let is_guarded = run.protection.enabled;
+    for (superstep, stages) in recorder.supersteps(if is_guarded { &GUARDED } else { &PLAIN }) {
+        let named = stages.into_iter().filter_map(|(stage, took)| Some((timeline::name(stage, is_multi)?, took)));
+        let never = NEVER.iter().filter(|_| is_guarded).map(|name| (*name, Duration::ZERO));
+        for (stage, took) in named.chain(never) {
             rows.push(TimingRow {
                 dataset: run.dataset.clone(),
                 algorithm: run.algorithm.clone(),

@@ -13,6 +13,8 @@ pub struct Recorder {
     spans_max: usize,
     spans: Vec<Span>,
     supersteps: Vec<Superstep>,
+    /// Spans of the checker, with the place of their superstep.
+    checked: Vec<(u64, Span)>,
     completed: u64,
     dropped_supersteps: u64,
     dropped_spans: u64,
@@ -42,6 +44,7 @@ impl Default for Recorder {
             spans_max: SPANS_MAX,
             spans: Vec::new(),
             supersteps: Vec::new(),
+            checked: Vec::new(),
             completed: 0,
             dropped_supersteps: 0,
             dropped_spans: 0,
@@ -53,6 +56,16 @@ impl Probe for Recorder {
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
         if self.spans.len() < self.spans_max {
             self.spans.push(Span { stage, iteration, begin, end });
+        } else {
+            self.dropped_spans += 1;
+        }
+    }
+
+    const WANTS_CHECKER: bool = true;
+
+    fn checked(&mut self, row: u64, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+        if self.checked.len() < self.spans_max {
+            self.checked.push((row, Span { stage, iteration, begin, end }));
         } else {
             self.dropped_spans += 1;
         }
@@ -83,13 +96,27 @@ impl Recorder {
         &self.spans
     }
 
-    /// Each superstep with the time in each stage of the loop. What comes before the first (agreement on `init`) counts to it, and
+    /// Spans of the checker, in the order of verdicts.
+    pub(super) fn checked(&self) -> impl Iterator<Item = &Span> {
+        self.checked.iter().map(|(_, span)| span)
+    }
+
+    /// Each superstep with the time in each of the stages. What comes before the first (agreement on `init`) counts to it, and
     /// what comes after the last (`finish`) to that one, so the sums are those of the run.
-    pub(super) fn supersteps(&self) -> impl Iterator<Item = (Superstep, [(Stage, Duration); 3])> {
-        self.supersteps.iter().enumerate().map(|(place, &superstep)| {
-            let spans = &self.spans[self.spans_of(place)];
-            let took = |stage| (stage, spans.iter().filter(|s| s.stage == stage).map(|s| s.end - s.begin).sum());
-            (superstep, [Stage::GraphUpdate, Stage::Exchange, Stage::Agree].map(took))
+    pub(super) fn supersteps(
+        &self,
+        stages: &'static [Stage],
+    ) -> impl Iterator<Item = (Superstep, Vec<(Stage, Duration)>)> {
+        let mut checked: Vec<Vec<&Span>> = vec![Vec::new(); self.supersteps.len()];
+        for (row, span) in &self.checked {
+            if let Some(own) = checked.get_mut(*row as usize) {
+                own.push(span);
+            }
+        }
+        self.supersteps.iter().enumerate().map(move |(place, &superstep)| {
+            let spans = self.spans[self.spans_of(place)].iter().chain(checked[place].iter().copied());
+            let took = |stage| (stage, spans.clone().filter(|s| s.stage == stage).map(|s| s.end - s.begin).sum());
+            (superstep, stages.iter().copied().map(took).collect())
         })
     }
 
@@ -125,7 +152,7 @@ mod tests {
         for &iteration in iterations {
             recorder.superstep(iteration);
             span(&mut recorder, Stage::GraphUpdate, iteration, 10);
-            recorder.activity(iteration, Activity { owned: 9, active: iteration.into() });
+            recorder.activity(iteration, Activity { owned: 9, active: iteration.into(), ..Activity::default() });
             span(&mut recorder, Stage::Exchange, iteration, 3);
             span(&mut recorder, Stage::Agree, iteration, 1);
         }
@@ -134,10 +161,11 @@ mod tests {
     }
 
     fn nanos(recorder: &Recorder) -> Vec<(u32, u64, [u128; 3])> {
-        let row = |(superstep, stages): (Superstep, [(Stage, Duration); 3])| {
-            (superstep.iteration, superstep.activity.active, stages.map(|(_, took)| took.as_nanos()))
+        let row = |(superstep, stages): (Superstep, Vec<(Stage, Duration)>)| {
+            let took = stages.iter().map(|(_, took)| took.as_nanos()).collect::<Vec<_>>();
+            (superstep.iteration, superstep.activity.active, took.try_into().expect("three stages"))
         };
-        recorder.supersteps().map(row).collect()
+        recorder.supersteps(&[Stage::GraphUpdate, Stage::Exchange, Stage::Agree]).map(row).collect()
     }
 
     #[test]

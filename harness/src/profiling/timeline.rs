@@ -12,14 +12,22 @@ use trace::{Activity, Index, Kind, Names};
 
 /// Threads of the timeline, in the order in which they are shown. Only a protected run has work for the last two.
 const LANES: [(u32, &str); 4] =
-    [(COMPUTE, "compute"), (EXCHANGE, "exchange"), (3, "check stream"), (4, "checker worker")];
+    [(COMPUTE, "compute"), (EXCHANGE, "exchange"), (3, "check stream"), (CHECKER, "checker worker")];
 const COMPUTE: u32 = 1;
 const EXCHANGE: u32 = 2;
+const CHECKER: u32 = 4;
 
 /// The timing field that a stage counts to, without `_ms`. None for stages that one rank alone does not have: they do nothing there.
 pub(super) fn name(stage: Stage, is_multi: bool) -> Option<&'static str> {
     match (stage, is_multi) {
         (Stage::GraphUpdate, _) => Some("graph_update"),
+        (Stage::ScoreAndMark, _) => Some("score_and_mark"),
+        (Stage::ToleranceUpdate, _) => Some("tolerance_graph_update"),
+        (Stage::Bookkeeping, _) => Some("tolerance_gpu_bookkeeping"),
+        (Stage::Drain, _) => Some("cpu_check_drain"),
+        (Stage::PostCheck, _) => Some("postcheck_total"),
+        (Stage::Validation, _) => Some("cpu_validation"),
+        (Stage::Verdict, _) => Some("checker_end_to_end"),
         (Stage::Setup, false) => Some("single_gpu_setup"),
         (Stage::Setup, true) => Some("distributed_setup"),
         (Stage::InitialExchange, true) => Some("initial_ghost_exchange"),
@@ -39,7 +47,9 @@ pub(super) fn write(out: impl Write, run: &Metadata, rank: u32, is_multi: bool, 
         writer.lane(rank, tid, lane)?;
     }
     let mut names = Names::default();
-    for span in recorder.spans() {
+    // Times from submission to verdict overlap, so they are in the tables only: in a lane nothing overlaps.
+    let spans = recorder.spans().iter().chain(recorder.checked().filter(|span| span.stage == Stage::Validation));
+    for span in spans {
         if let Some(name) = name(span.stage, is_multi) {
             let activity = activity(span, name, rank, is_multi, &mut names);
             writer.activity(&activity, &names)?;
@@ -65,8 +75,11 @@ fn head(run: &Metadata, rank: u32) -> Map<String, Value> {
 
 fn activity(span: &Span, name: &str, rank: u32, is_multi: bool, names: &mut Names) -> Activity {
     let (kind, tid) = match span.stage {
-        Stage::GraphUpdate => (Kind::Kernel, COMPUTE),
-        Stage::Setup => (Kind::Marker, COMPUTE),
+        Stage::GraphUpdate | Stage::ScoreAndMark | Stage::ToleranceUpdate | Stage::Bookkeeping => {
+            (Kind::Kernel, COMPUTE)
+        }
+        Stage::Setup | Stage::Drain | Stage::PostCheck => (Kind::Marker, COMPUTE),
+        Stage::Validation | Stage::Verdict => (Kind::Marker, CHECKER),
         Stage::FinalResult if !is_multi => (Kind::MemCpy, COMPUTE),
         Stage::InitialExchange | Stage::Exchange | Stage::Agree | Stage::FinalResult => (Kind::Communication, EXCHANGE),
     };
@@ -83,7 +96,8 @@ fn activity(span: &Span, name: &str, rank: u32, is_multi: bool, names: &mut Name
         correlation: None,
         pid: rank,
         tid,
-        detail: span.stage.is_in_loop().then(|| names.detail(&[(iteration, span.iteration.into())])),
+        detail: (span.stage.is_in_loop() || span.stage.is_of_checker())
+            .then(|| names.detail(&[(iteration, span.iteration.into())])),
     }
 }
 

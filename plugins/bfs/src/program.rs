@@ -8,8 +8,8 @@
 //! Sources: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; Merrill, Garland, Grimshaw,
 //! "Scalable GPU Graph Traversal", PPoPP 2012.
 
+use crate::protection::Protection;
 use crate::source::Source;
-use crate::protection::Rules;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -117,6 +117,6 @@ impl GraphAlgorithm for Bfs {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Rules { source: self.start }))
+        Some(Arc::new(Protection { source: self.start }))
     }
 }

@@ -10,11 +10,11 @@ use framework::id::{GlobalId, LocalId};
 use framework::partition::Part;
 
 /// The rules of breadth-first search.
-pub(crate) struct Rules {
+pub(crate) struct Protection {
     pub(crate) source: Option<GlobalId>,
 }
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }

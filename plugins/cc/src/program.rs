@@ -11,7 +11,7 @@
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
 use crate::evidence::{ENTRY, FAR, Hear, NEAR, ROUND, SEEN, Settle};
-use crate::protection::Rules;
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -25,8 +25,8 @@ use framework::partition::Part;
 use framework::step::Step;
 use framework::words::{counted, grouped};
 use serde_json::json;
-use std::sync::Arc;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// While a part is contracted: the parent, by local number. Then: the smallest global number known.
 pub const LABEL: Field<u32> = Field::<u32>::new("label", Share::Both(Merge::Min), 0);
@@ -189,6 +189,6 @@ impl GraphAlgorithm for Cc {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Rules))
+        Some(Arc::new(Protection))
     }
 }

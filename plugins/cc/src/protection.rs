@@ -9,9 +9,9 @@ use framework::fault::{Certificate, FaultTolerance, Scene, Verdict, Window};
 const NAMED: u32 = 4;
 
 /// The rules of connected components.
-pub(crate) struct Rules;
+pub(crate) struct Protection;
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn check(&self, window: &Window<'_>) -> Verdict {
         let (part, label) = (window.part, window.now.values(LABEL));
         // Numbers of another kind cannot be compared.

@@ -50,17 +50,14 @@ fn one_core(audit: &Audit<'_>, k: u32) -> Verdict {
         let own = step.get(v);
         row.fold(0, |left, u| left + u64::from(step.get(u) >= own))
     };
-    let scan = audit.scan(
-        DEGREE,
-        |v, member, row, (): &mut ()| {
-            let left = left(v, row);
-            match (member, step.get(v) == u32::MAX) {
-                (1, true) => left >= k.into(),
-                (0, false) => left < k.into(),
-                _ => false,
-            }
-        },
-    );
+    let scan = audit.scan(DEGREE, |v, member, row, (): &mut ()| {
+        let left = left(v, row);
+        match (member, step.get(v) == u32::MAX) {
+            (1, true) => left >= k.into(),
+            (0, false) => left < k.into(),
+            _ => false,
+        }
+    });
     let rule = "members of the core, and no others, keep k neighbours when vertices go in the order kept";
     scan.broken.map_or(Verdict::Sound, |v| {
         Verdict::require(false, rule, Some(audit.id(v)), || {
@@ -116,14 +113,12 @@ fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
             (peers + u64::from(theirs >= first), left + u64::from(theirs >= own))
         })
     };
-    let scan = audit.scan(
-        DEGREE,
-        |v, core, row, (): &mut ()| {
-            let (peers, left) = counts(v, core, row);
-            u64::from(core) <= row.len() as u64 && peers >= core.into() && left <= core.into()
-        },
-    );
-    let rule = "a core number is backed by as many neighbours of at least that number, and by no more when the vertex goes";
+    let scan = audit.scan(DEGREE, |v, core, row, (): &mut ()| {
+        let (peers, left) = counts(v, core, row);
+        u64::from(core) <= row.len() as u64 && peers >= core.into() && left <= core.into()
+    });
+    let rule =
+        "a core number is backed by as many neighbours of at least that number, and by no more when the vertex goes";
     Ok(scan.broken.map_or(Verdict::Sound, |v| {
         Verdict::require(false, rule, Some(audit.id(v)), || {
             let core = audit.values(DEGREE).get(v);

@@ -9,12 +9,12 @@ use framework::id::LocalId;
 use framework::partition::Part;
 
 /// The rules of k-core.
-pub(crate) struct Rules {
+pub(crate) struct Protection {
     /// The threshold; none for all cores.
     pub(crate) k: Option<u32>,
 }
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Uniform(1.0)
     }

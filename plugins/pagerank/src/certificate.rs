@@ -51,19 +51,16 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
     })?;
     let base = (1.0 - damping + damping * sinks) / n;
     let next = |row: &Row<'_>| base + damping * row.fold(0.0, |sum, u| sum + brought.get(u));
-    let scan = audit.scan(
-        RANK,
-        |v, found, row, moved: &mut Moved| {
-            let by = (found - next(row)).abs();
-            moved.change.add(by);
-            moved.sum.add(found);
-            moved.degree = moved.degree.max(row.len() as u64);
-            if moved.worst.is_none_or(|(most, _)| by > most) || by.is_nan() {
-                moved.worst = Some((by, v));
-            }
-            true
-        },
-    );
+    let scan = audit.scan(RANK, |v, found, row, moved: &mut Moved| {
+        let by = (found - next(row)).abs();
+        moved.change.add(by);
+        moved.sum.add(found);
+        moved.degree = moved.degree.max(row.len() as u64);
+        if moved.worst.is_none_or(|(most, _)| by > most) || by.is_nan() {
+            moved.worst = Some((by, v));
+        }
+        true
+    });
     let mut moved = Moved::default();
     for own in scan.threads {
         moved.change.merge(own.change);
@@ -85,8 +82,9 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
     let verdict = Verdict::require(change <= damping * tolerance + rho, rule, worst, || {
         format!("it moves them by {change:e}, so all that is proved is that they are within {bound:e} of the truth")
     });
-    let verdict = verdict.and(Verdict::require((sum - 1.0).abs() <= rho / (1.0 - damping), "the ranks sum to 1", None, || {
-        format!("they sum to 1 + {:e}", sum - 1.0)
-    }));
+    let verdict =
+        verdict.and(Verdict::require((sum - 1.0).abs() <= rho / (1.0 - damping), "the ranks sum to 1", None, || {
+            format!("they sum to 1 + {:e}", sum - 1.0)
+        }));
     Ok(audit.close(verdict))
 }

@@ -11,7 +11,7 @@
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
-use crate::protection::Rules;
+use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
@@ -209,6 +209,6 @@ impl GraphAlgorithm for PageRank {
     }
 
     fn protection(&self) -> Option<Arc<dyn FaultTolerance>> {
-        Some(Arc::new(Rules { damping: self.damping, tolerance: self.tolerance }))
+        Some(Arc::new(Protection { damping: self.damping, tolerance: self.tolerance }))
     }
 }

@@ -12,7 +12,7 @@ use framework::error::Result;
 use framework::fault::{Certificate, Change, FaultTolerance, Round, Scene, Verdict, Window};
 
 /// The rules of PageRank.
-pub(crate) struct Rules {
+pub(crate) struct Protection {
     pub(crate) damping: f64,
     pub(crate) tolerance: f64,
 }
@@ -23,7 +23,7 @@ fn rho(round: &Round) -> f64 {
     (round.in_degree_max as f64 + 4096.0 + n / 4096.0) * (-52f64).exp2()
 }
 
-impl FaultTolerance for Rules {
+impl FaultTolerance for Protection {
     fn change(&self) -> Change {
         Change::Moved
     }
@@ -36,12 +36,10 @@ impl FaultTolerance for Rules {
     fn trend(&self, before: Option<&Round>, now: &Round) -> Verdict {
         let rho = rho(now);
         let off = (now.mass - 1.0).abs();
-        let verdict = Verdict::require(
-            now.vertices == 0 || off <= rho / (1.0 - self.damping),
-            "ranks sum to 1",
-            None,
-            || format!("the sum is off by {off:.3e}"),
-        );
+        let verdict =
+            Verdict::require(now.vertices == 0 || off <= rho / (1.0 - self.damping), "ranks sum to 1", None, || {
+                format!("the sum is off by {off:.3e}")
+            });
         let Some(before) = before.filter(|_| verdict.is_sound()) else { return verdict };
         let most = self.damping * before.residual + rho;
         Verdict::require(now.residual <= most, "ranks move less by the damping in each round", None, || {
