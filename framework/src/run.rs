@@ -131,16 +131,60 @@ pub fn protected_trial<P: Probe>(
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
+    wrapped_trial(graph, plan, make, probe, &Bare)
+}
+
+/// What stands between a run and its guard, transport and part. [`Bare`] is nothing at all.
+pub(crate) trait Wrapping: Sync {
+    /// The guard of a protected run, wrapped.
+    type Guard<'r>: Guard + Into<Guarded<'r>>
+    where
+        Self: 'r;
+    /// A transport, wrapped.
+    type Transport<'r, T: Transport>: Transport
+    where
+        Self: 'r;
+    /// Sees the part before the run.
+    fn part(&self, part: &mut Part);
+    /// Wraps a guard.
+    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Self::Guard<'r>;
+    /// Wraps a transport.
+    fn transport<'r, T: Transport>(&'r self, inner: T) -> Self::Transport<'r, T>;
+}
+
+/// No wrapping.
+struct Bare;
+
+impl Wrapping for Bare {
+    type Guard<'r> = Guarded<'r>;
+    type Transport<'r, T: Transport> = T;
+    fn part(&self, _: &mut Part) {}
+    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Guarded<'r> {
+        inner
+    }
+    fn transport<'r, T: Transport>(&'r self, inner: T) -> T {
+        inner
+    }
+}
+
+/// As [`protected_trial`], wrapped.
+pub(crate) fn wrapped_trial<P: Probe, W: Wrapping>(
+    graph: &Graph,
+    plan: &Plan<'_>,
+    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    probe: &(dyn Fn(Rank) -> P + Sync),
+    wrapping: &W,
+) -> Result<Trial<P>> {
     let place = plan.place;
     let started = Instant::now();
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
-        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, end, started)).collect()
+        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, wrapping, end, started)).collect()
     } else {
         std::thread::scope(|scope| {
             let ranks: Vec<_> = ends
                 .into_iter()
-                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, end, started)))
+                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, wrapping, end, started)))
                 .collect();
             ranks
                 .into_iter()
@@ -178,17 +222,19 @@ struct Outcome<P> {
     detection: Option<Detection>,
 }
 
-fn on_rank<P: Probe>(
+fn on_rank<P: Probe, W: Wrapping>(
     graph: &Graph,
     plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
-    mut transport: impl Transport,
+    wrapping: &W,
+    transport: impl Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
-    let outcome = catch_unwind(AssertUnwindSafe(|| one_rank(graph, plan, make, probe(rank), &mut transport, started)))
-        .unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
+    let mut transport = wrapping.transport(transport);
+    let run = || one_rank(graph, plan, make, probe(rank), wrapping, &mut transport, started);
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
     }
@@ -201,11 +247,12 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
     Error::Panicked { rank, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-fn one_rank<P: Probe>(
+fn one_rank<P: Probe, W: Wrapping>(
     graph: &Graph,
     plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: P,
+    wrapping: &W,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
@@ -220,6 +267,7 @@ fn one_rank<P: Probe>(
             algorithm.keep_evidence();
             part.seal_arcs(&pool);
         }
+        wrapping.part(&mut part);
         Ok((algorithm, part))
     })?;
     let mut step = clock.stage(Stage::Setup, 0, || {
@@ -242,8 +290,9 @@ fn one_rank<P: Probe>(
                 clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
             let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
             guard.begin(&step, &clock);
+            let mut guard = wrapping.guard(guard);
             let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;
-            Ok((end, Some(guard.into_detection())))
+            Ok((end, Some(guard.into().into_detection())))
         })?,
         Some(rules) => {
             let mut guard = Certifying::new(rules, ids);

@@ -169,6 +169,11 @@ impl<'r> Guarded<'r> {
         (self.detection, self.answer_sum)
     }
 
+    /// What the certificate said that the answer sums to, for fault injection.
+    pub(crate) fn answer_sum_mut(&mut self) -> Option<&mut u64> {
+        self.answer_sum.as_mut()
+    }
+
     /// Hands the batch to the checker.
     pub(super) fn flush<P: Probe>(&mut self, clock: &Clock<P>) -> Result<()> {
         if self.batch.is_empty() {
