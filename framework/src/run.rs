@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::fault::answer_sum;
 use crate::field::Kind;
 use crate::graph::{Graph, View};
-use crate::guard::{Guard, Unguarded};
+use crate::guard::{Guard, Next, Unguarded};
 use crate::id::Rank;
 use crate::partition::Part;
 use crate::probe::{Probe, Stage};
@@ -281,7 +281,8 @@ fn one_rank<P: Probe, W: Wrapping>(
     let algorithm = algorithm.as_mut();
     let rules = algorithm.protection().filter(|_| protection.is_on || protection.certify);
     let ids = graph.ids();
-    let (end, detection) = match rules {
+    let spec = algorithm.answer();
+    let (end, answer, detection) = match rules {
         Some(rules) if protection.is_on => std::thread::scope(|scope| -> Result<_> {
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
@@ -291,19 +292,33 @@ fn one_rank<P: Probe, W: Wrapping>(
             let start = begin(algorithm, &mut step, &mut exchange, &mut clock)?;
             guard.begin(&step, &clock);
             let mut guard = wrapping.guard(guard);
-            let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;
-            Ok((end, Some(guard.into().into_detection())))
+            let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, Some(&start))?;
+            let mut guard: Guarded<'_> = guard.into();
+            let mut answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            // What was certified must be what is handed out; if it is not, it is made again.
+            while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
+                if guard.distrust_answer() != Next::Redo {
+                    end.is_sound = false;
+                    break;
+                }
+                guard.restore(algorithm, &mut step, &mut exchange, &mut clock)?;
+                end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, None)?;
+                answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            }
+            Ok((end, answer, Some(guard.into_detection())))
         })?,
         Some(rules) => {
             let mut guard = Certifying::new(rules, ids);
             let end = run(algorithm, &mut step, &mut exchange, &mut guard, &mut clock)?;
-            (end, Some(guard.into_detection()))
+            let answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            (end, answer, Some(guard.into_detection()))
         }
-        None => (run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?, None),
+        None => {
+            let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?;
+            (end, gathered(&spec, &step, &mut exchange, &mut clock)?, None)
+        }
     };
 
-    let spec = algorithm.answer();
-    let answer = clock.stage(Stage::FinalResult, 0, || gather(&step, &spec, exchange.transport()))?;
     let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
     if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
         check_sum(&spec, raw, sum)?;
@@ -347,11 +362,40 @@ fn begin<P: Probe>(
     Ok(start)
 }
 
-/// Compares the gathered answer with the sum of what was certified.
-fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
+/// The answer on rank 0, as a stage of the clock.
+fn gathered<P: Probe>(
+    spec: &AnswerSpec,
+    step: &Step<'_>,
+    exchange: &mut Exchange<'_>,
+    clock: &mut Clock<P>,
+) -> Result<Option<Vec<u8>>> {
+    clock.stage(Stage::FinalResult, 0, || gather(step, spec, exchange.transport()))
+}
+
+/// What a gathered answer sums to, as certificates sum it.
+fn sum_of(spec: &AnswerSpec, raw: &[u8]) -> u64 {
     let bits = |value: &[u8]| value.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
     let values = raw.chunks_exact(spec.field.kind.bytes()).enumerate();
-    let found = values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)));
+    values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)))
+}
+
+/// Whether the gathered answer is the one that was certified, as rank 0 tells all. True where there is no certificate.
+fn is_certified(
+    spec: &AnswerSpec,
+    raw: &Option<Vec<u8>>,
+    sum: Option<u64>,
+    transport: &mut dyn Transport,
+) -> Result<bool> {
+    let Some(sum) = sum else { return Ok(true) };
+    let is_same = raw.as_ref().is_none_or(|raw| sum_of(spec, raw) == sum);
+    let mut all = vec![Vec::new(); transport.ranks()];
+    transport.all_gather(&[u8::from(is_same)], &mut all)?;
+    Ok(all.iter().all(|theirs| *theirs == [1]))
+}
+
+/// Refuses a gathered answer that is not the one that was certified.
+fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
+    let found = sum_of(spec, raw);
     if found == sum {
         return Ok(());
     }

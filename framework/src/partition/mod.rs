@@ -209,7 +209,8 @@ impl Part {
         incoming: bool,
         change: impl FnOnce(&mut [LocalId]) -> Option<usize>,
     ) -> Option<(LocalId, &'static str)> {
-        let is_both = self.incoming.as_ref().is_some_and(|rows| rows.targets.as_ptr() == self.outgoing.targets.as_ptr());
+        let is_both =
+            self.incoming.as_ref().is_some_and(|rows| rows.targets.as_ptr() == self.outgoing.targets.as_ptr());
         let rows = if incoming && self.incoming.is_some() { self.incoming.as_ref()? } else { &self.outgoing };
         let mut targets = Buf::copied(&rows.targets);
         let place = change(&mut targets)? as u64;
@@ -220,7 +221,16 @@ impl Part {
             (Some(rows), false) if incoming => *rows = struck,
             _ => self.outgoing = struck,
         }
-        Some((v, if is_both { "arcs" } else if incoming { "arcs in" } else { "arcs out" }))
+        Some((
+            v,
+            if is_both {
+                "arcs"
+            } else if incoming {
+                "arcs in"
+            } else {
+                "arcs out"
+            },
+        ))
     }
 
     /// The sums of the arcs when they were loaded, if they were made.

@@ -227,8 +227,14 @@ impl Struck<'_> {
 }
 
 impl<'g> Wrapping for Struck<'g> {
-    type Guard<'r> = Striking<'r, 'g> where Self: 'r;
-    type Transport<'r, T: Transport> = StruckTransport<'r, 'g, T> where Self: 'r;
+    type Guard<'r>
+        = Striking<'r, 'g>
+    where
+        Self: 'r;
+    type Transport<'r, T: Transport>
+        = StruckTransport<'r, 'g, T>
+    where
+        Self: 'r;
 
     fn part(&self, part: &mut Part) {
         if self.is_due(part.rank(), u32::MAX, Target::Graph) {

@@ -228,7 +228,8 @@ impl Struck<'_> {
                     let within = 64 - locals.leading_zeros();
                     let (again, bit) = changed(if tries < 8 { model } else { Model::Random }, old, within, &mut dice);
                     flipped = bit.filter(|_| flipped.is_some());
-                    new = if tries < 64 { again } else { u64::from(*ends.get(dice.below(ends.len() as u64)? as usize)?) };
+                    new =
+                        if tries < 64 { again } else { u64::from(*ends.get(dice.below(ends.len() as u64)? as usize)?) };
                 }
                 *target = LocalId::new(new as u32);
             }
