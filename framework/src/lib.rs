@@ -21,6 +21,7 @@ pub mod probe;
 pub mod protect;
 pub mod run;
 pub mod step;
+pub mod strike;
 pub mod sum;
 pub mod timing;
 pub mod transport;

@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::fault::answer_sum;
 use crate::field::Kind;
 use crate::graph::{Graph, View};
-use crate::guard::{Guard, Unguarded};
+use crate::guard::{Guard, Next, Unguarded};
 use crate::id::Rank;
 use crate::partition::Part;
 use crate::probe::{Probe, Stage};
@@ -133,16 +133,60 @@ pub fn protected_trial<P: Probe>(
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
+    wrapped_trial(graph, plan, make, probe, &Bare)
+}
+
+/// What stands between a run and its guard, transport and part. [`Bare`] is nothing at all.
+pub(crate) trait Wrapping: Sync {
+    /// The guard of a protected run, wrapped.
+    type Guard<'r>: Guard + Into<Guarded<'r>>
+    where
+        Self: 'r;
+    /// A transport, wrapped.
+    type Transport<'r, T: Transport>: Transport
+    where
+        Self: 'r;
+    /// Sees the part before the run.
+    fn part(&self, part: &mut Part);
+    /// Wraps a guard.
+    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Self::Guard<'r>;
+    /// Wraps a transport.
+    fn transport<'r, T: Transport>(&'r self, inner: T) -> Self::Transport<'r, T>;
+}
+
+/// No wrapping.
+struct Bare;
+
+impl Wrapping for Bare {
+    type Guard<'r> = Guarded<'r>;
+    type Transport<'r, T: Transport> = T;
+    fn part(&self, _: &mut Part) {}
+    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Guarded<'r> {
+        inner
+    }
+    fn transport<'r, T: Transport>(&'r self, inner: T) -> T {
+        inner
+    }
+}
+
+/// As [`protected_trial`], wrapped.
+pub(crate) fn wrapped_trial<P: Probe, W: Wrapping>(
+    graph: &Graph,
+    plan: &Plan<'_>,
+    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    probe: &(dyn Fn(Rank) -> P + Sync),
+    wrapping: &W,
+) -> Result<Trial<P>> {
     let place = plan.place;
     let started = Instant::now();
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
-        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, end, started)).collect()
+        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, wrapping, end, started)).collect()
     } else {
         std::thread::scope(|scope| {
             let ranks: Vec<_> = ends
                 .into_iter()
-                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, end, started)))
+                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, wrapping, end, started)))
                 .collect();
             ranks
                 .into_iter()
@@ -180,17 +224,19 @@ struct Outcome<P> {
     detection: Option<Detection>,
 }
 
-fn on_rank<P: Probe>(
+fn on_rank<P: Probe, W: Wrapping>(
     graph: &Graph,
     plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
-    mut transport: impl Transport,
+    wrapping: &W,
+    transport: impl Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
-    let outcome = catch_unwind(AssertUnwindSafe(|| one_rank(graph, plan, make, probe(rank), &mut transport, started)))
-        .unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
+    let mut transport = wrapping.transport(transport);
+    let run = || one_rank(graph, plan, make, probe(rank), wrapping, &mut transport, started);
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
     }
@@ -203,11 +249,12 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
     Error::Panicked { rank, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-fn one_rank<P: Probe>(
+fn one_rank<P: Probe, W: Wrapping>(
     graph: &Graph,
     plan: &Plan<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: P,
+    wrapping: &W,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
@@ -217,10 +264,13 @@ fn one_rank<P: Probe>(
     let (mut algorithm, part) = clock.stage(Stage::Setup, 0, || -> Result<_> {
         let mut algorithm = make()?;
         algorithm.prepare(graph)?;
+        let mut part = Part::cut(graph, transport, &pool)?;
         if protection.certify {
             algorithm.keep_evidence();
+            part.seal_arcs(&pool);
         }
-        Ok((algorithm, Part::cut(graph, transport, &pool)?))
+        wrapping.part(&mut part);
+        Ok((algorithm, part))
     })?;
     let mut step = clock.stage(Stage::Setup, 0, || {
         let layout = match place.layouts {
@@ -233,7 +283,8 @@ fn one_rank<P: Probe>(
     let algorithm = algorithm.as_mut();
     let rules = algorithm.protection().filter(|_| protection.is_on || protection.certify);
     let ids = graph.ids();
-    let (end, detection) = match rules {
+    let spec = algorithm.answer();
+    let (end, answer, detection) = match rules {
         Some(rules) if protection.is_on => std::thread::scope(|scope| -> Result<_> {
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
@@ -252,19 +303,34 @@ fn one_rank<P: Probe>(
                 None => Some(begin(algorithm, &mut step, &mut exchange, &mut clock)?),
             };
             guard.begin(&step, &clock);
-            let end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, start.as_ref())?;
-            Ok((end, Some(guard.into_detection())))
+            let mut guard = wrapping.guard(guard);
+            let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, start.as_ref())?;
+            let mut guard: Guarded<'_> = guard.into();
+            let mut answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            // What was certified must be what is handed out; if it is not, it is made again.
+            while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
+                if guard.distrust_answer() != Next::Redo {
+                    end.is_sound = false;
+                    break;
+                }
+                guard.restore(algorithm, &mut step, &mut exchange, &mut clock)?;
+                end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, None)?;
+                answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            }
+            Ok((end, answer, Some(guard.into_detection())))
         })?,
         Some(rules) => {
             let mut guard = Certifying::new(rules, ids);
             let end = run(algorithm, &mut step, &mut exchange, &mut guard, &mut clock)?;
-            (end, Some(guard.into_detection()))
+            let answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            (end, answer, Some(guard.into_detection()))
         }
-        None => (run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?, None),
+        None => {
+            let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?;
+            (end, gathered(&spec, &step, &mut exchange, &mut clock)?, None)
+        }
     };
 
-    let spec = algorithm.answer();
-    let answer = clock.stage(Stage::FinalResult, 0, || gather(&step, &spec, exchange.transport()))?;
     let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
     if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
         check_sum(&spec, raw, sum)?;
@@ -308,11 +374,40 @@ fn begin<P: Probe>(
     Ok(start)
 }
 
-/// Compares the gathered answer with the sum of what was certified.
-fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
+/// The answer on rank 0, as a stage of the clock.
+fn gathered<P: Probe>(
+    spec: &AnswerSpec,
+    step: &Step<'_>,
+    exchange: &mut Exchange<'_>,
+    clock: &mut Clock<P>,
+) -> Result<Option<Vec<u8>>> {
+    clock.stage(Stage::FinalResult, 0, || gather(step, spec, exchange.transport()))
+}
+
+/// What a gathered answer sums to, as certificates sum it.
+fn sum_of(spec: &AnswerSpec, raw: &[u8]) -> u64 {
     let bits = |value: &[u8]| value.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
     let values = raw.chunks_exact(spec.field.kind.bytes()).enumerate();
-    let found = values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)));
+    values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)))
+}
+
+/// Whether the gathered answer is the one that was certified, as rank 0 tells all. True where there is no certificate.
+fn is_certified(
+    spec: &AnswerSpec,
+    raw: &Option<Vec<u8>>,
+    sum: Option<u64>,
+    transport: &mut dyn Transport,
+) -> Result<bool> {
+    let Some(sum) = sum else { return Ok(true) };
+    let is_same = raw.as_ref().is_none_or(|raw| sum_of(spec, raw) == sum);
+    let mut all = vec![Vec::new(); transport.ranks()];
+    transport.all_gather(&[u8::from(is_same)], &mut all)?;
+    Ok(all.iter().all(|theirs| *theirs == [1]))
+}
+
+/// Refuses a gathered answer that is not the one that was certified.
+fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
+    let found = sum_of(spec, raw);
     if found == sum {
         return Ok(());
     }

@@ -22,6 +22,16 @@ pub(crate) enum Stop {
     Failed(Error),
 }
 
+impl Stop {
+    /// As an error of a command that reads another command line.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Stop::Failed(error) => error,
+            Stop::Clap(error) => Error::usage(error.to_string().trim_start_matches("error: ").trim_end().to_owned()),
+        }
+    }
+}
+
 impl From<clap::Error> for Stop {
     fn from(error: clap::Error) -> Stop {
         Stop::Clap(error)

@@ -9,6 +9,7 @@ mod command;
 mod dataset;
 mod experiment;
 mod facts;
+mod inject;
 mod instrument;
 mod options;
 mod people;

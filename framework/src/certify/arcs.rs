@@ -1,44 +1,37 @@
 //! Sums that show when a part's arcs are no longer those that were loaded.
 
-use crate::answer::split_mix;
 use crate::device::host::{Line, Pool};
 use crate::fault::Verdict;
 use crate::id::LocalId;
 use crate::partition::{Part, Rows};
 
-/// The sums of a part's arcs. They are additive over vertices, modulo 2^64, each row with a weight of its own: one changed target or
-/// bound always shows; several escape with a chance of about 2^-64. The order within a row does not count.
+/// The sum of a part's arcs and degrees. It is additive over arcs, modulo 2^64, each row with a factor of its own, and one-to-one
+/// in each target: one changed target or bound always shows; several escape with a chance of about 2^-32 at worst. Targets
+/// are squared, so opposite changes of one bit at several places do not cancel. The order within a row does not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArcSums {
-    /// Of the rows that certificates read.
-    pub(super) rows: u64,
-    /// Of the number of arcs out of each owned vertex.
-    pub(super) degrees: u64,
+    pub(super) arcs: u64,
 }
 
 impl ArcSums {
     /// Reads every arc once.
     pub fn of(part: &Part, pool: &Pool) -> ArcSums {
         let (rows, outgoing, chunks) = (rows(part), part.outgoing(), part.incoming_chunks());
-        let mut each: Vec<Line<[u64; 2]>> = (0..pool.threads()).map(|_| Line([0; 2])).collect();
-        pool.chunks_with(&mut each, chunks.len() - 1, |sums, chunk| {
+        let mut each: Vec<Line<u64>> = (0..pool.threads()).map(|_| Line(0)).collect();
+        pool.chunks_with(&mut each, chunks.len() - 1, |sum, chunk| {
             for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
-                sums[0] = sums[0].wrapping_add(row(v, rows.of(v)));
-                sums[1] = sums[1].wrapping_add(degree(v, outgoing.degree(v)));
+                let targets = rows.of(v).iter().fold(0u64, |targets, &u| targets.wrapping_add(target(u)));
+                *sum = sum.wrapping_add(row(v, targets, outgoing.degree(v)));
             }
         });
-        let sum = |of: usize| each.iter().fold(0u64, |sum, own| sum.wrapping_add(own.0[of]));
-        ArcSums { rows: sum(0), degrees: sum(1) }
+        ArcSums { arcs: each.iter().fold(0, |sum, own| sum.wrapping_add(own.0)) }
     }
 
-    /// Sound if `read` are the same.
+    /// Sound if `read` is the same.
     pub(super) fn compare(self, read: ArcSums) -> Verdict {
-        let rule = |what: &str, found: u64, right: u64| {
-            Verdict::require(found == right, format!("{what} are those that were loaded"), None, || {
-                format!("their sum is {found:016x}, it was {right:016x}")
-            })
-        };
-        rule("arcs", read.rows, self.rows).and(rule("degrees", read.degrees, self.degrees))
+        Verdict::require(read == self, "arcs and degrees are those that were loaded", None, || {
+            format!("their sum is {:016x}, it was {:016x}", read.arcs, self.arcs)
+        })
     }
 }
 
@@ -47,21 +40,20 @@ pub(super) fn rows(part: &Part) -> &Rows {
     if part.has_incoming() { part.incoming() } else { part.outgoing() }
 }
 
-/// The term of one row.
+/// Odd, above 2^33 from either end: 2^64 divided by the golden ratio.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The term of one target: t (t + ODD). If it is that of s too, then (t - s) (t + s + ODD) = 0 modulo 2^64; one factor is odd,
+/// the other too small to be 0, unless t = s.
 #[inline(always)]
-pub(super) fn row(v: LocalId, row: &[LocalId]) -> u64 {
-    let targets: u64 = row.iter().map(|target| u64::from(target.number()) + 1).sum();
-    targets.wrapping_mul(weight(v))
+pub(super) fn target(u: LocalId) -> u64 {
+    let t = u64::from(u.number());
+    t.wrapping_mul(t.wrapping_add(ODD))
 }
 
-/// The term of one out-degree.
+/// The term of one row: the sum of its targets' terms and its number of arcs out, times an odd factor of its own.
 #[inline(always)]
-pub(super) fn degree(v: LocalId, degree: u64) -> u64 {
-    degree.wrapping_mul(weight(v))
-}
-
-/// Odd, so that it loses no bit of a factor.
-#[inline(always)]
-fn weight(v: LocalId) -> u64 {
-    split_mix(v.number().into()) | 1
+pub(super) fn row(v: LocalId, targets: u64, degree: u64) -> u64 {
+    let factor = u64::from(v.number()).wrapping_mul(ODD) | 1;
+    targets.wrapping_add(degree.wrapping_mul(ODD.rotate_left(32) | 1)).wrapping_mul(factor)
 }

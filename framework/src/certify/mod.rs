@@ -54,18 +54,51 @@ pub struct Scan<S> {
     pub threads: Vec<S>,
 }
 
-/// How many arcs ahead a value is asked for.
-const AHEAD: usize = 64;
 /// Vertices that a thread derives at once.
 const PIECE: usize = 1 << 14;
 
-#[derive(Default)]
-struct Own<S> {
-    state: S,
-    rows: u64,
-    degrees: u64,
-    answer: u64,
-    broken: Option<LocalId>,
+/// The arcs of one vertex, as [`Audit::scan`] hands them out. Reading them adds them to the sum of arcs, so a judge reads each row
+/// whole, once.
+pub struct Row<'a> {
+    targets: &'a [LocalId],
+    sum: &'a Cell<u64>,
+}
+
+impl Row<'_> {
+    /// Folds over the neighbours.
+    #[inline(always)]
+    pub fn fold<A>(&self, start: A, mut f: impl FnMut(A, LocalId) -> A) -> A {
+        let (mut value, mut sum) = (start, 0u64);
+        for &u in self.targets {
+            value = f(value, u);
+            sum = sum.wrapping_add(arcs::target(u));
+        }
+        self.sum.set(sum);
+        value
+    }
+
+    /// How many neighbours.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether there is none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// The first neighbour.
+    #[inline(always)]
+    pub fn first(&self) -> Option<LocalId> {
+        self.targets.first().copied()
+    }
+
+    /// Whether `u` is a neighbour.
+    pub fn contains(&self, u: LocalId) -> bool {
+        self.targets.contains(&u)
+    }
 }
 
 impl<'a> Audit<'a> {
@@ -109,43 +142,53 @@ impl<'a> Audit<'a> {
     }
 
     /// Runs over all owned vertices, in parallel. For each, `judge` gets its answer, its row, and what this thread adds up; it
-    /// says whether the rule holds. `warm` asks for what `judge` will read of a neighbour to be brought near.
+    /// says whether the rule holds.
     pub fn scan<T: Value, S: Default + Send>(
         &self,
         answer: Field<T>,
-        warm: impl Fn(LocalId) + Sync,
-        judge: impl Fn(LocalId, T, &[LocalId], &mut S) -> bool + Sync,
+        judge: impl Fn(LocalId, T, &Row<'_>, &mut S) -> bool + Sync,
     ) -> Scan<S> {
+        #[derive(Default)]
+        struct Own<S> {
+            state: S,
+            arcs: u64,
+            answer: u64,
+            broken: Option<LocalId>,
+        }
         let (part, rows, outgoing) = (self.part, self.rows(), self.part.outgoing());
         let values = self.state.values(answer);
         let mut each: Vec<Line<Own<S>>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(&mut each, chunks.len() - 1, |own, chunk| {
+            let (mut arcs, mut answer, mut broken, sum) = (0u64, 0u64, None, Cell::new(0));
             for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
-                let row = rows.of(v);
-                let ahead = &rows.targets()[(rows.begin(v, 0) as usize + AHEAD).min(rows.targets().len())..];
-                ahead.iter().take(row.len()).for_each(|&later| warm(later));
-                own.rows = own.rows.wrapping_add(arcs::row(v, row));
-                own.degrees = own.degrees.wrapping_add(arcs::degree(v, outgoing.degree(v)));
-                let value = values.get(v);
-                own.answer = answer_sum(own.answer, part.global(v).0, value.to_bits());
-                if !judge(v, value, row, &mut own.state) {
-                    own.broken = Some(own.broken.map_or(v, |first| first.min(v)));
+                let (row, value) = (Row { targets: rows.of(v), sum: &sum }, values.get(v));
+                sum.set(0);
+                let holds = judge(v, value, &row, &mut own.state);
+                arcs = arcs.wrapping_add(arcs::row(v, sum.get(), outgoing.degree(v)));
+                answer = answer_sum(answer, part.global(v).0, value.to_bits());
+                if !holds && broken.is_none() {
+                    broken = Some(v);
                 }
             }
+            own.arcs = own.arcs.wrapping_add(arcs);
+            own.answer = own.answer.wrapping_add(answer);
+            own.broken = own.broken.into_iter().chain(broken).min();
         });
-        let mut total = Own { state: (), rows: 0, degrees: 0, answer: 0, broken: None };
+        let (mut broken, mut arcs, mut answer) = (None::<LocalId>, 0u64, 0u64);
         let mut threads = Vec::with_capacity(each.len());
         for Line(own) in each {
-            total.broken = total.broken.into_iter().chain(own.broken).min();
-            total.rows = total.rows.wrapping_add(own.rows);
-            total.degrees = total.degrees.wrapping_add(own.degrees);
-            total.answer = total.answer.wrapping_add(own.answer);
+            broken = broken.into_iter().chain(own.broken).min();
+            (arcs, answer) = (arcs.wrapping_add(own.arcs), answer.wrapping_add(own.answer));
             threads.push(own.state);
         }
-        let arcs = ArcSums { rows: total.rows, degrees: total.degrees };
-        self.read.set(Some(Read { answer: total.answer, arcs }));
-        Scan { broken: total.broken, threads }
+        self.read.set(Some(Read { answer, arcs: ArcSums { arcs } }));
+        Scan { broken, threads }
+    }
+
+    /// Hands `judge` one vertex again, to say what was found there.
+    pub fn again<R>(&self, v: LocalId, judge: impl FnOnce(&Row<'_>) -> R) -> R {
+        judge(&Row { targets: self.rows().of(v), sum: &Cell::new(0) })
     }
 
     /// Hands every owned vertex and its value of a field to `note`, in parallel; what each thread noted.

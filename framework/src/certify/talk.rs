@@ -75,13 +75,12 @@ impl<'a> Talk<'a> {
         self.to_ghosts(T::KIND.bytes(), of, put)
     }
 
-    /// As [`Talk::copy_to_ghosts`], for words.
+    /// Sends a word for every owned vertex that is a ghost elsewhere; `put` gets that of each ghost.
     ///
     /// # Errors
     /// When a peer is lost.
-    pub fn copy_words_to_ghosts(&mut self, words: &mut [u64]) -> Result<()> {
-        let copies = Cell::from_mut(words).as_slice_of_cells();
-        self.to_ghosts(8, |v| copies[v.index()].get(), |ghost, bits| copies[ghost.index()].set(bits))
+    pub fn words_to_ghosts(&mut self, of: impl Fn(LocalId) -> u64, put: impl FnMut(LocalId, u64)) -> Result<()> {
+        self.to_ghosts(8, of, put)
     }
 
     /// Sends a pair of numbers for every ghost to its owner, of which `take` gets each.

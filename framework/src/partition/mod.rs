@@ -18,7 +18,7 @@ use crate::certify::ArcSums;
 use crate::device::host::Pool;
 use crate::device::host::access::{at, prefetch, row};
 use crate::id::{GlobalId, LocalId, Rank};
-use crate::memory::Array;
+use crate::memory::{Array, Buf};
 
 /// Rows of one direction in local numbers. There is a row for every local vertex; those of ghosts are empty.
 #[derive(Clone, Debug)]
@@ -200,6 +200,37 @@ impl Part {
     /// over the arcs.
     pub fn seal_arcs(&mut self, pool: &Pool) {
         self.arc_sums = Some(ArcSums::of(self, pool));
+    }
+
+    /// Lets `change` change the ends of arcs in a copy that is this part's own, and says at which place: whose row that is, and its
+    /// direction. For fault injection: the ends must stay local vertices.
+    pub(crate) fn strike_targets(
+        &mut self,
+        incoming: bool,
+        change: impl FnOnce(&mut [LocalId]) -> Option<usize>,
+    ) -> Option<(LocalId, &'static str)> {
+        let is_both =
+            self.incoming.as_ref().is_some_and(|rows| rows.targets.as_ptr() == self.outgoing.targets.as_ptr());
+        let rows = if incoming && self.incoming.is_some() { self.incoming.as_ref()? } else { &self.outgoing };
+        let mut targets = Buf::copied(&rows.targets);
+        let place = change(&mut targets)? as u64;
+        let v = LocalId::new(rows.offsets.partition_point(|&offset| offset <= place) as u32 - 1);
+        let struck = Rows { offsets: rows.offsets.clone(), targets: Array::from(targets) };
+        match (&mut self.incoming, is_both) {
+            (incoming @ Some(_), true) => (self.outgoing, *incoming) = (struck.clone(), Some(struck)),
+            (Some(rows), false) if incoming => *rows = struck,
+            _ => self.outgoing = struck,
+        }
+        Some((
+            v,
+            if is_both {
+                "arcs"
+            } else if incoming {
+                "arcs in"
+            } else {
+                "arcs out"
+            },
+        ))
     }
 
     /// The sums of the arcs when they were loaded, if they were made.

@@ -7,7 +7,7 @@
 
 use super::ballot::Ballot;
 use super::checker::{Bench, Checker, Summary, Task};
-use super::evidence::{Detection, Detector, NONE};
+use super::evidence::{Certified, Detection, Detector, NONE};
 use super::resume::Placed;
 use super::score::Score;
 use super::snapshot::Snapshot;
@@ -16,7 +16,7 @@ use super::{Interval, Protection, Recovery, Seals, agree_on_max};
 use crate::algorithm::{GraphAlgorithm, Tally};
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::fault::{FaultTolerance, Redundancy, Round, Verdict};
+use crate::fault::{FaultTolerance, Finding, Redundancy, Round, Verdict};
 use crate::graph::Ids;
 use crate::guard::{Guard, Next};
 use crate::partition::Part;
@@ -175,6 +175,30 @@ impl<'r> Guarded<'r> {
         self.detection.queue_waits = self.checker.waits;
         self.detection.checkpoints = self.checker.written;
         (self.detection, self.answer_sum)
+    }
+
+    /// What the certificate said that the answer sums to.
+    pub fn answer_sum(&self) -> Option<u64> {
+        self.answer_sum
+    }
+
+    /// The gathered answer is not the one that was certified: as if the certificate had failed.
+    pub fn distrust_answer(&mut self) -> Next {
+        self.detection.certificate = Certified::Failed;
+        self.detection.refuted.get_or_insert_with(|| Finding {
+            rule: "the answer handed out is the one that was certified".into(),
+            vertex: None,
+            evidence: "their sums differ".into(),
+        });
+        match self.protection.recovery {
+            Recovery::Rollback => self.recover(Target::OlderSlot),
+            Recovery::Off => Next::GiveUp,
+        }
+    }
+
+    /// The same, for fault injection.
+    pub(crate) fn answer_sum_mut(&mut self) -> Option<&mut u64> {
+        self.answer_sum.as_mut()
     }
 
     /// Hands the batch to the checker.

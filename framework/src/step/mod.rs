@@ -11,7 +11,7 @@ mod sweep;
 mod tiles;
 mod visit;
 
-pub(crate) use frontier::{Frontier, News, Resting};
+pub(crate) use frontier::{Form, Frontier, News, Resting};
 pub use tiles::Tiles;
 
 use crate::algorithm::{Layout, Tally};

@@ -6,6 +6,7 @@ pub(crate) mod run;
 
 use crate::cli::Stop;
 use crate::experiment::{ExperimentCommand, nsys::Nsys};
+use crate::inject::Inject;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use clap_complete::Shell;
 use framework::algorithm::Registry;
@@ -39,6 +40,8 @@ pub(crate) enum Subcommands {
     /// Run a plan of measurements, and turn it into tables and plots that can be trusted
     #[command(subcommand)]
     Experiment(ExperimentCommand),
+    /// Put faults into protected runs, and count what becomes of them
+    Inject(Box<Inject>),
     /// Watch one run with Nsight Systems (this node only; never evidence of speed)
     Nsys(Box<Nsys>),
     /// Completions for a shell, on stdout
@@ -61,6 +64,7 @@ impl Subcommands {
             Subcommands::List => list::run(registry)?,
             Subcommands::Graph(graph) => return graph.run(),
             Subcommands::Experiment(experiment) => return experiment.run(registry),
+            Subcommands::Inject(inject) => return inject.run(registry),
             Subcommands::Nsys(nsys) => return nsys.run(registry),
             Subcommands::Completions { shell } => {
                 let mut text = Vec::new();

@@ -101,7 +101,7 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-fn place(options: &RunArgs, is_protected: bool) -> Result<(Place, Method)> {
+pub(crate) fn place(options: &RunArgs, is_protected: bool) -> Result<(Place, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
         (None, ranks) => ranks.unwrap_or(1),
         (Some(method), None) => 1 + usize::from(method.is_multi()),
@@ -151,7 +151,11 @@ fn fitting(protection: Protection, algorithm: &dyn GraphAlgorithm, graph: &Graph
     protection
 }
 
-fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
+/// Reads the graph in the view that the algorithm asks for.
+///
+/// # Errors
+/// When it cannot be read, or an option has no effect.
+pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
     let uses_both = matches!(algorithm.view(), View::Symmetric | View::Simple);
     if options.directed && uses_both {
         return Err(Error::usage(format!(

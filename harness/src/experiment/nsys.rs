@@ -185,10 +185,7 @@ impl Nsys {
         argv.extend(self.args.iter().cloned());
         let line: Vec<OsString> =
             ["run"].into_iter().chain(argv.iter().map(String::as_str)).map(OsString::from).collect();
-        parse_run(registry, &line).map_err(|stop| match stop {
-            Stop::Failed(error) => error,
-            Stop::Clap(error) => Error::usage(error.to_string().trim_start_matches("error: ").trim_end().to_owned()),
-        })?;
+        parse_run(registry, &line).map_err(Stop::into_error)?;
         Ok(argv)
     }
 

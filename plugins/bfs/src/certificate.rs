@@ -12,7 +12,7 @@
 //! Cost: one pass over the arcs in, one value each; levels of ghosts are copied afresh from their owners.
 
 use crate::program::{LEVEL, UNREACHED};
-use framework::certify::Audit;
+use framework::certify::{Audit, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::{GlobalId, LocalId};
@@ -23,15 +23,16 @@ pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result
     audit.renew(LEVEL)?;
     let level = audit.values(LEVEL);
     let source = source.and_then(|source| audit.part.local(source));
-    let right = |v: LocalId, row: &[LocalId]| {
-        let nearest = row.iter().fold(UNREACHED, |nearest, &u| nearest.min(level.get(u)));
+    let right = |v: LocalId, row: &Row<'_>| {
+        let nearest = row.fold(UNREACHED, |nearest, u| nearest.min(level.get(u)));
         if Some(v) == source { 0 } else { (u64::from(nearest) + 1).min(UNREACHED.into()) }
     };
-    let scan = audit.scan(LEVEL, |u| level.prefetch(u), |v, found, row, (): &mut ()| u64::from(found) == right(v, row));
-    let rule = "a level is one more than the smallest level of a vertex that an arc leads from";
+    let scan = audit.scan(LEVEL, |v, found, row, (): &mut ()| u64::from(found) == right(v, row));
     let verdict = scan.broken.map_or(Verdict::Sound, |v| {
+        let rule = "a level is one more than the smallest level of a vertex that an arc leads from";
         Verdict::require(false, rule, Some(audit.id(v)), || {
-            format!("found {}, by its neighbours {}", level.get(v) as i32, right(v, audit.rows().of(v)) as u32 as i32)
+            let right = audit.again(v, |row| right(v, row));
+            format!("found {}, by its neighbours {}", level.get(v) as i32, right as u32 as i32)
         })
     });
     Ok(audit.close(verdict))

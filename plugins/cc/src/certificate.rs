@@ -12,10 +12,9 @@
 use crate::evidence::NEAR;
 use crate::forest::orient;
 use crate::program::LABEL;
-use framework::certify::Audit;
+use framework::certify::{Audit, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
-use framework::id::LocalId;
 
 /// Judges the labels of this rank's vertices; nothing without the evidence.
 pub(crate) fn certify(scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
@@ -26,24 +25,16 @@ pub(crate) fn certify(scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
     let order = orient(&mut audit)?;
     audit.renew(LABEL)?;
     let (part, label) = (audit.part, audit.values(LABEL));
-    let differs = |own: u32, row: &[LocalId]| row.iter().fold(0, |differs, &u| differs | (label.get(u) ^ own)) != 0;
-    let is_vouched_for = |v: LocalId, row: &[LocalId]| {
-        let parent = order.parent(part, v);
-        parent.is_some_and(|parent| order.precedes(part, parent, v) && row.contains(&parent))
-    };
-    let scan = audit.scan(
-        LABEL,
-        |u| label.prefetch(u),
-        |v, own, row, (): &mut ()| {
-            let id = part.global(v).0;
-            !differs(own, row) && (own == id || own < id && is_vouched_for(v, row))
-        },
-    );
+    let differs = |own: u32, row: &Row<'_>| row.fold(0, |differs, u| differs | (label.get(u) ^ own)) != 0;
+    let scan = audit.scan(LABEL, |v, own, row, (): &mut ()| {
+        let id = part.global(v).0;
+        !differs(own, row) && (own == id || own < id && order.vouches(v, row))
+    });
     let verdict = scan.broken.map_or(Verdict::Sound, |v| {
-        let (own, id, row) = (label.get(v), part.global(v).0, audit.rows().of(v));
+        let (own, id) = (label.get(v), part.global(v).0);
         let rule = if own > id {
             "a label is at most its vertex"
-        } else if differs(own, row) {
+        } else if audit.again(v, |row| differs(own, row)) {
             "labels are equal across an edge"
         } else {
             "a label comes from its vertex along neighbours"

@@ -21,7 +21,7 @@
 //! Cost: one pass over the arcs, one value each, and for all cores one over the vertices.
 
 use crate::program::{DEGREE, STEP};
-use framework::certify::Audit;
+use framework::certify::{Audit, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::LocalId;
@@ -46,23 +46,22 @@ pub(crate) fn certify(scene: &mut Scene<'_>, k: Option<u32>) -> Result<Option<Ce
 
 fn one_core(audit: &Audit<'_>, k: u32) -> Verdict {
     let step = audit.values(STEP);
-    let left = |v: LocalId, row: &[LocalId]| {
+    let left = |v: LocalId, row: &Row<'_>| {
         let own = step.get(v);
-        row.iter().filter(|&&u| step.get(u) >= own).count() as u64
+        row.fold(0, |left, u| left + u64::from(step.get(u) >= own))
     };
-    let scan = audit.scan(
-        DEGREE,
-        |u| step.prefetch(u),
-        |v, member, row, (): &mut ()| match (member, step.get(v) == u32::MAX) {
-            (1, true) => left(v, row) >= k.into(),
-            (0, false) => left(v, row) < k.into(),
+    let scan = audit.scan(DEGREE, |v, member, row, (): &mut ()| {
+        let left = left(v, row);
+        match (member, step.get(v) == u32::MAX) {
+            (1, true) => left >= k.into(),
+            (0, false) => left < k.into(),
             _ => false,
-        },
-    );
+        }
+    });
     let rule = "members of the core, and no others, keep k neighbours when vertices go in the order kept";
     scan.broken.map_or(Verdict::Sound, |v| {
         Verdict::require(false, rule, Some(audit.id(v)), || {
-            let (member, left) = (audit.values(DEGREE).get(v), left(v, audit.rows().of(v)));
+            let (member, left) = (audit.values(DEGREE).get(v), audit.again(v, |row| left(v, row)));
             format!("found {member}, removed in step {}, with {left} neighbours left", step.get(v) as i32)
         })
     })
@@ -94,7 +93,7 @@ fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
     if let Some(((low, (_, last)), (high, (first, _)))) = in_order.find(|((_, low), (_, high))| low.1 >= high.0) {
         let rule = "a vertex of smaller core number goes before one of larger";
         // The pass is made all the same, for its sums.
-        audit.scan(DEGREE, |_| {}, |_, _, _, (): &mut ()| true);
+        audit.scan(DEGREE, |_, _, row, (): &mut ()| row.fold(true, |_, _| true));
         return Ok(Verdict::require(false, rule, None, || {
             format!("core {low} ends with step {last}, core {high} begins with step {first}")
         }));
@@ -107,27 +106,23 @@ fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
         }
     }
     // Neighbours of at least the same core number, and those not gone before.
-    let counts = |v: LocalId, core: u32, row: &[LocalId]| {
+    let counts = |v: LocalId, core: u32, row: &Row<'_>| {
         let (first, own) = (first_of.get(core as usize).copied().unwrap_or(0), step.get(v));
-        row.iter().fold((0u64, 0u64), |(peers, left), &u| {
+        row.fold((0u64, 0u64), |(peers, left), u| {
             let theirs = step.get(u);
             (peers + u64::from(theirs >= first), left + u64::from(theirs >= own))
         })
     };
-    let scan = audit.scan(
-        DEGREE,
-        |u| step.prefetch(u),
-        |v, core, row, (): &mut ()| {
-            let (peers, left) = counts(v, core, row);
-            u64::from(core) <= row.len() as u64 && peers >= core.into() && left <= core.into()
-        },
-    );
+    let scan = audit.scan(DEGREE, |v, core, row, (): &mut ()| {
+        let (peers, left) = counts(v, core, row);
+        u64::from(core) <= row.len() as u64 && peers >= core.into() && left <= core.into()
+    });
     let rule =
         "a core number is backed by as many neighbours of at least that number, and by no more when the vertex goes";
     Ok(scan.broken.map_or(Verdict::Sound, |v| {
         Verdict::require(false, rule, Some(audit.id(v)), || {
             let core = audit.values(DEGREE).get(v);
-            let (peers, left) = counts(v, core, audit.rows().of(v));
+            let (peers, left) = audit.again(v, |row| counts(v, core, row));
             format!("found {core}, with {peers} such neighbours, and {left} left in step {}", step.get(v) as i32)
         })
     }))

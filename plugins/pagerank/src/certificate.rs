@@ -17,7 +17,7 @@
 //! code with the supersteps.
 
 use crate::program::RANK;
-use framework::certify::Audit;
+use framework::certify::{Audit, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::LocalId;
@@ -50,21 +50,17 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
         degree => rank / degree as f64,
     })?;
     let base = (1.0 - damping + damping * sinks) / n;
-    let next = |row: &[LocalId]| base + damping * row.iter().rev().map(|&u| brought.get(u)).sum::<f64>();
-    let scan = audit.scan(
-        RANK,
-        |u| brought.prefetch(u),
-        |v, found, row, moved: &mut Moved| {
-            let by = (found - next(row)).abs();
-            moved.change.add(by);
-            moved.sum.add(found);
-            moved.degree = moved.degree.max(row.len() as u64);
-            if moved.worst.is_none_or(|(most, _)| by > most) || by.is_nan() {
-                moved.worst = Some((by, v));
-            }
-            true
-        },
-    );
+    let next = |row: &Row<'_>| base + damping * row.fold(0.0, |sum, u| sum + brought.get(u));
+    let scan = audit.scan(RANK, |v, found, row, moved: &mut Moved| {
+        let by = (found - next(row)).abs();
+        moved.change.add(by);
+        moved.sum.add(found);
+        moved.degree = moved.degree.max(row.len() as u64);
+        if moved.worst.is_none_or(|(most, _)| by > most) || by.is_nan() {
+            moved.worst = Some((by, v));
+        }
+        true
+    });
     let mut moved = Moved::default();
     for own in scan.threads {
         moved.change.merge(own.change);

@@ -4,7 +4,7 @@ mod idle;
 mod pairs;
 mod report;
 mod stages;
-mod svg;
+pub(crate) mod svg;
 
 use super::analyze::{self, pairings, performance_run};
 use super::collect;
