@@ -285,16 +285,7 @@ impl Head {
 
 fn words(round: Round) -> [u64; 8] {
     let Round { index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass } = round;
-    [
-        index.into(),
-        vertices,
-        in_degree_max,
-        consumed,
-        consumed_so_far,
-        active,
-        residual.to_bits(),
-        mass.to_bits(),
-    ]
+    [index.into(), vertices, in_degree_max, consumed, consumed_so_far, active, residual.to_bits(), mass.to_bits()]
 }
 
 fn round([index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass]: [u64; 8]) -> Round {
