@@ -4,6 +4,7 @@
 
 use crate::Scope;
 use crate::command;
+use crate::command::resume::Origin;
 use crate::facts;
 use crate::instrument::{Instrument, Performance};
 use crate::options::{Chosen, RunArgs};
@@ -80,7 +81,7 @@ pub(crate) fn run<I: Instrument>(scope: Scope, args: impl IntoIterator<Item = Os
         return (beyond.run)(&matches, &registry, command);
     }
     let Typed { entry, options, matches } = typed(&registry, &foreign, matches)?;
-    Ok(command::run::run::<I>(entry, &options, &matches)?)
+    Ok(command::run::run::<I>(entry, &options, &matches, &Origin::New(&args[1..]))?)
 }
 
 /// Reads the arguments of a run without running it.

@@ -2,6 +2,7 @@
 
 mod graph;
 mod list;
+pub(crate) mod resume;
 pub(crate) mod run;
 
 use crate::cli::Stop;
@@ -37,6 +38,8 @@ pub(crate) enum Subcommands {
     /// Convert, generate and describe graphs
     #[command(subcommand)]
     Graph(graph::GraphCommand),
+    /// Go on with a run that was broken off, from its newest checkpoint that is whole on every rank
+    Resume(resume::Resume),
     /// Run a plan of measurements, and turn it into tables and plots that can be trusted
     #[command(subcommand)]
     Experiment(ExperimentCommand),
@@ -63,6 +66,7 @@ impl Subcommands {
         match self {
             Subcommands::List => list::run(registry)?,
             Subcommands::Graph(graph) => return graph.run(),
+            Subcommands::Resume(resume) => return resume.run(registry),
             Subcommands::Experiment(experiment) => return experiment.run(registry),
             Subcommands::Inject(inject) => return inject.run(registry),
             Subcommands::Nsys(nsys) => return nsys.run(registry),

@@ -1,5 +1,6 @@
 //! A run: load the graph, run the trials, say the records on stdout and the short of it on stderr.
 
+use super::resume::{self, Origin};
 use super::stdout_failed;
 use crate::answer_file;
 use crate::dataset;
@@ -19,7 +20,7 @@ use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
-use framework::protect::{Certified, Detection, Interval, Protection, Recovery, snapshot_bytes};
+use framework::protect::{Certified, Detection, Interval, Protection, Recovery, Resumable, snapshot_bytes};
 use framework::run::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
 use framework::words::{bytes, counted, grouped};
 use serde::Serialize;
@@ -35,6 +36,7 @@ pub(crate) fn run<I: Instrument>(
     entry: &'static Registration,
     options: &RunArgs,
     matches: &ArgMatches,
+    origin: &Origin<'_>,
 ) -> Result<ExitCode> {
     refuse_foreign_launcher()?;
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
@@ -47,6 +49,9 @@ pub(crate) fn run<I: Instrument>(
             entry.name
         )));
     }
+    if options.protection.checkpoint_dir.is_some() && options.warmup + options.trials > 1 {
+        return Err(Error::usage("a folder for checkpoints holds one trial; leave --trials and --warmup out"));
+    }
     let instrument = &I::open(matches, options.trials)?;
     let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
 
@@ -56,12 +61,30 @@ pub(crate) fn run<I: Instrument>(
     let reading = begin.elapsed();
     algorithm.prepare(&graph)?;
 
-    let algorithm = algorithm.as_ref();
     if protection.is_on || protection.certify {
-        guardable(entry.name, algorithm, &protection)?;
+        guardable(entry.name, algorithm.as_ref(), &protection)?;
     }
-    let protection = fitting(protection, algorithm, &graph);
-    let run = Run { instrument, entry, options, algorithm, graph: &graph, place, method, protection: &protection };
+    if protection.certify {
+        algorithm.keep_evidence();
+    }
+    let algorithm = algorithm.as_ref();
+    let mut protection = fitting(protection, algorithm, &graph);
+    let mut resumable = None;
+    if let Some(folder) = &options.protection.checkpoint_dir {
+        let (checkpoints, found) = resume::open(origin, folder, options.protection.checkpoint_interval, &graph)?;
+        (protection.checkpoints, resumable) = (Some(checkpoints), found);
+    }
+    let run = Run {
+        instrument,
+        entry,
+        options,
+        algorithm,
+        graph: &graph,
+        place,
+        method,
+        protection: &protection,
+        resumable: resumable.as_ref(),
+    };
     let mut records = Records { out: std::io::stdout().lock() };
     let metadata = run.metadata();
     records.say("BENCHMARK_METADATA", &metadata)?;
@@ -194,6 +217,7 @@ struct Run<'a, I> {
     place: Place,
     method: Method,
     protection: &'a Protection,
+    resumable: Option<&'a Resumable>,
 }
 
 impl<I: Instrument> Run<'_, I> {

@@ -73,7 +73,7 @@ impl Campaign {
     pub(crate) fn clean(&self, runs: u32) -> Result<Clean> {
         let mut clean: Option<Clean> = None;
         for _ in 0..runs {
-            let plan = Plan { place: self.place, protection: &self.protection };
+            let plan = Plan { place: self.place, protection: &self.protection, resumable: None };
             let trial = protected_trial(&self.graph, &plan, &*self.make, &|_| Off)?;
             if !trial.end.converged {
                 return Err(Error::usage("a run without a strike does not converge, so strikes have no right answer"));
@@ -114,7 +114,7 @@ impl Campaign {
         let (graph, protection, make, place) =
             (Arc::clone(&self.graph), Arc::clone(&self.protection), Arc::clone(&self.make), self.place);
         let run = move || {
-            let plan = Plan { place, protection: &protection };
+            let plan = Plan { place, protection: &protection, resumable: None };
             // Nobody listens any more if the watchdog gave up.
             let _ = sender.send(struck_trial(&graph, &plan, &*make, strike));
         };
