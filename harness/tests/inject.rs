@@ -81,7 +81,7 @@ fn a_row_repeats_by_its_seed_and_the_folder_holds_what_was_said() {
     let written: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.path().join("summary.json")).expect("read")).expect("JSON");
     assert_eq!(written, summary);
-    assert!(folder.path().join("strikes.svg").is_file() && folder.path().join("strikes.png").is_file());
+    assert!(folder.path().join("outcomes.svg").is_file() && folder.path().join("outcomes.png").is_file());
     let sum: u64 = summary["by"].as_array().expect("groups").iter().map(|group| group["n"].as_u64().expect("n")).sum();
     assert_eq!(sum, 40);
     for row in first.iter().filter(|row| row["outcome"] != "masked").take(6) {
