@@ -21,7 +21,7 @@ impl ArcSums {
         pool.chunks_with(&mut each, chunks.len() - 1, |sum, chunk| {
             for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
                 let targets = rows.of(v).iter().fold(0u64, |targets, &u| targets.wrapping_add(target(u)));
-                *sum = sum.wrapping_add(row(v, targets, outgoing.degree(v)));
+                *sum = sum.wrapping_add(row(v, targets, (rows.of(v).len(), outgoing.degree(v))));
             }
         });
         ArcSums { arcs: each.iter().fold(0, |sum, own| sum.wrapping_add(own.0)) }
@@ -40,20 +40,19 @@ pub(super) fn rows(part: &Part) -> &Rows {
     if part.has_incoming() { part.incoming() } else { part.outgoing() }
 }
 
-/// Odd, above 2^33 from either end: 2^64 divided by the golden ratio.
+/// Odd, without structure: 2^64 divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The term of one target: t (t + ODD). If it is that of s too, then (t - s) (t + s + ODD) = 0 modulo 2^64; one factor is odd,
-/// the other too small to be 0, unless t = s.
+/// The term of one target: its square, which fits and is no other target's.
 #[inline(always)]
 pub(super) fn target(u: LocalId) -> u64 {
-    let t = u64::from(u.number());
-    t.wrapping_mul(t.wrapping_add(ODD))
+    u64::from(u.number()) * u64::from(u.number())
 }
 
-/// The term of one row: the sum of its targets' terms and its number of arcs out, times an odd factor of its own.
+/// The term of one row: the sum of its targets' terms, how many there are, and how many arcs lead out, times an odd factor of its own.
 #[inline(always)]
-pub(super) fn row(v: LocalId, targets: u64, degree: u64) -> u64 {
+pub(super) fn row(v: LocalId, targets: u64, (arcs, outgoing): (usize, u64)) -> u64 {
     let factor = u64::from(v.number()).wrapping_mul(ODD) | 1;
-    targets.wrapping_add(degree.wrapping_mul(ODD.rotate_left(32) | 1)).wrapping_mul(factor)
+    let counts = (arcs as u64).wrapping_mul(ODD.rotate_left(16) | 1);
+    targets.wrapping_add(counts).wrapping_add(outgoing.wrapping_mul(ODD.rotate_left(32) | 1)).wrapping_mul(factor)
 }

@@ -68,12 +68,19 @@ impl Row<'_> {
     /// Folds over the neighbours.
     #[inline(always)]
     pub fn fold<A>(&self, start: A, mut f: impl FnMut(A, LocalId) -> A) -> A {
-        let (mut value, mut sum) = (start, 0u64);
-        for &u in self.targets {
-            value = f(value, u);
-            sum = sum.wrapping_add(arcs::target(u));
+        let (mut value, mut sums) = (start, [0u64; 4]);
+        let (fours, rest) = self.targets.as_chunks::<4>();
+        for four in fours {
+            for (sum, &u) in sums.iter_mut().zip(four) {
+                value = f(value, u);
+                *sum = sum.wrapping_add(arcs::target(u));
+            }
         }
-        self.sum.set(sum);
+        for (sum, &u) in sums.iter_mut().zip(rest) {
+            value = f(value, u);
+            *sum = sum.wrapping_add(arcs::target(u));
+        }
+        self.sum.set(sums.iter().fold(0, |sum, part| sum.wrapping_add(*part)));
         value
     }
 
@@ -165,7 +172,7 @@ impl<'a> Audit<'a> {
                 let (row, value) = (Row { targets: rows.of(v), sum: &sum }, values.get(v));
                 sum.set(0);
                 let holds = judge(v, value, &row, &mut own.state);
-                arcs = arcs.wrapping_add(arcs::row(v, sum.get(), outgoing.degree(v)));
+                arcs = arcs.wrapping_add(arcs::row(v, sum.get(), (row.len(), outgoing.degree(v))));
                 answer = answer_sum(answer, part.global(v).0, value.to_bits());
                 if !holds && broken.is_none() {
                     broken = Some(v);
