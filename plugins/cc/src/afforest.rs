@@ -57,7 +57,8 @@ pub(crate) struct HookNth {
 pub(crate) struct HookRoots {
     pub(crate) keeps: bool,
 }
-/// A vertex outside the giant component hooks along all its arcs.
+/// A vertex outside the giant component hooks along its arcs up to the first that leads into it. An arc not looked at joins nothing
+/// new: both its ends are in the giant component then, or its other end is outside and looks at the arc itself.
 pub(crate) struct HookRest {
     pub(crate) skip: Option<u32>,
     pub(crate) keeps: bool,
@@ -87,6 +88,10 @@ fn link<A: Access>((label, kept): Hooking<'_>, part: &Part, u: LocalId, v: Local
         let Some(above) = part.vertex(above) else { return };
         p = label.get(above);
         q = label.get(low_vertex);
+        // Labels only lead down, and so the walk ends; one that does not is corrupt.
+        if above > high_vertex || p > above.number() || q > low {
+            return;
+        }
     }
 }
 
@@ -154,8 +159,18 @@ impl VertexOp for HookRest {
         (self.skip != Some(label.get(v))) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
+    fn warm(&self, _: Hooking<'_>, part: &Part, v: LocalId) {
+        part.outgoing().prefetch_row(v);
+    }
+    #[inline(always)]
     fn vertex<A: Access>(&self, view: Hooking<'_>, part: &Part, v: LocalId) -> bool {
-        part.outgoing().of(v).iter().for_each(|&u| link::<A>(view, part, v, u));
+        for &u in part.outgoing().of(v) {
+            let before = view.0.get(u);
+            link::<A>(view, part, v, u);
+            if self.skip == Some(before) {
+                break;
+            }
+        }
         true
     }
 }
