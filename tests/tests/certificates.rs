@@ -3,15 +3,17 @@
 use framework::answer::split_mix;
 use framework::fault::Verdict;
 use framework::field::{Field, Share};
-use framework::graph::{Generator, Graph, Recipe};
+use framework::graph::{Direction, Format, Generator, Graph, Input, LoadOptions, Recipe, View, load};
 use framework::id::{GlobalId, LocalId};
 use framework::step::Step;
+use graphalg_tests::needs::real_graphs;
 use graphalg_tests::{Case, cases, graphs};
 use plugin_bfs::LEVEL;
 use plugin_cc::LABEL;
 use plugin_kcore::{DEGREE, STEP};
 use plugin_pagerank::RANK;
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 const PLACES: [(usize, usize); 7] = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1), (9, 1)];
 type Arcs = Vec<(i64, i64)>;
@@ -56,6 +58,34 @@ fn right_answers_of_generated_graphs_hold_everywhere() {
             }
         }
     }
+}
+
+#[test]
+fn right_answers_of_real_graphs_hold_everywhere() {
+    let Some(folder) = real_graphs("certificates::right_answers_of_real_graphs_hold_everywhere") else { return };
+    for name in ["polblogs", "ca-GrQc", "wiki-Vote", "cit-HepPh", "road-NY"] {
+        for case in cases() {
+            let mut algorithm = case.make().expect("options");
+            let graph = real_graph(&folder, name, algorithm.view());
+            algorithm.prepare(&graph).expect("there are vertices");
+            for place in [(1, 1), (1, 2), (3, 1)] {
+                holds(&case, &graph, place).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+    }
+}
+
+/// The file of that name, whatever its format.
+fn real_graph(folder: &Path, name: &str, view: View) -> Graph {
+    let files = std::fs::read_dir(folder).expect("readable").map(|entry| entry.expect("an entry").path());
+    let of_name = |path: &PathBuf| {
+        let input = Input::Path(path.clone());
+        let is_graph = !path.to_string_lossy().contains(".answers.");
+        is_graph && input.graph_name() == name
+    };
+    let path = files.into_iter().find(of_name).unwrap_or_else(|| panic!("{name} is not in {}", folder.display()));
+    let options = LoadOptions { format: Format::Auto, direction: Direction::Auto, view };
+    load(&Input::Path(path), &options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn arcs() -> impl Strategy<Value = Arcs> {

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | bench`.
+//! The project's own commands: `cargo xtask check | test | bench | campaign`.
 //!
 //! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
 //! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs.
@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through them")]
 
 mod bench;
+mod campaign;
 mod check;
 mod gate;
 mod requirement;
@@ -32,6 +33,9 @@ enum Command {
     Test(test::Options),
     /// Measure our kernels (criterion), or our engine against others (--compare)
     Bench(Box<bench::Options>),
+    /// Run a long campaign and print its table
+    #[command(subcommand)]
+    Campaign(campaign::Campaign),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         Command::Check => check::run(),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Campaign(campaign) => campaign::run(&campaign),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

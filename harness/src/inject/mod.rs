@@ -178,7 +178,7 @@ impl Inject {
             let json = serde_json::to_vec_pretty(&summary).map_err(|error| Error::Environment(error.to_string()))?;
             durable::replace(&folder.join("summary.json"), &json)?;
             plot::chart(rows).write(folder)?;
-            say(&format!("written  {}: strikes.csv, summary.json, strikes.svg", folder.display()));
+            say(&format!("written  {}: strikes.csv, summary.json, outcomes.svg", folder.display()));
         }
         let line = serde_json::to_string(&summary).map_err(|error| Error::Environment(error.to_string()))?;
         crate::command::print(format!("INJECT_SUMMARY {line}\n").as_bytes())?;

@@ -53,7 +53,7 @@ pub(crate) fn chart(rows: &[Row]) -> Chart {
         numbers.push(line);
     }
     Chart {
-        name: "strikes",
+        name: "outcomes",
         title: "How strikes ended".into(),
         note: "Each bar is the strikes of one model on one target.".into(),
         canvas,

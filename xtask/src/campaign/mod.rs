@@ -1,0 +1,23 @@
+//! `cargo xtask campaign NAME`: long measurements whose summary, seed and command stand in the documentation.
+
+mod strikes;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// The campaigns.
+#[derive(Subcommand)]
+pub(crate) enum Campaign {
+    /// Strikes on every algorithm, graph and number of ranks: what tiers 1 and 2 catch, and what tier 1 catches alone
+    Strikes(strikes::Options),
+}
+
+/// Runs one; true when nothing happened that must not.
+///
+/// # Errors
+/// When the harness cannot be built or run.
+pub(crate) fn run(campaign: &Campaign) -> Result<bool> {
+    match campaign {
+        Campaign::Strikes(options) => strikes::run(options),
+    }
+}
