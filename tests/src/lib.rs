@@ -10,7 +10,8 @@ use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::Graph;
 use framework::probe::Off;
-use framework::run::{Place, Trial, trial};
+use framework::protect::{Protection, Resumable};
+use framework::run::{Place, Plan, Trial, protected_trial, trial};
 use framework::step::Step;
 use plugin_bfs as _;
 use plugin_cc as _;
@@ -97,6 +98,21 @@ impl Case {
         let one = |judged: Judged| judged.certificate.expect("every plugin has a certificate").verdict;
         let all = |ranks: Vec<Judged>| ranks.into_iter().map(one).fold(Verdict::Sound, Verdict::and);
         Ok(judged.into_iter().map(all).collect())
+    }
+
+    /// One protected trial; `resumable` is what a broken-off run left.
+    ///
+    /// # Errors
+    /// Whatever the run reports.
+    pub fn run_protected(
+        &self,
+        graph: &Graph,
+        (ranks, threads): (usize, usize),
+        protection: &Protection,
+        resumable: Option<&Resumable>,
+    ) -> Result<Trial<Off>> {
+        let plan = Plan { place: Place::new(ranks, threads), protection, resumable };
+        protected_trial(graph, &plan, &|| self.make(), &|_| Off)
     }
 
     /// One trial at a place of the caller's.

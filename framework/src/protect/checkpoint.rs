@@ -320,8 +320,12 @@ impl Resumable {
         let mut indices: Vec<u32> = files.iter().map(|(index, ..)| *index).collect();
         indices.dedup();
         for index in indices.into_iter().rev() {
-            let mut ranks = Vec::new();
+            let mut ranks: Vec<Saved> = Vec::new();
             for (_, rank, path) in files.iter().filter(|(other, ..)| *other == index) {
+                // Parts beyond are of an earlier stretch of the run, on more ranks.
+                if ranks.first().is_some_and(|first| *rank >= first.ranks) {
+                    break;
+                }
                 match checkpoints.read(path, index, *rank) {
                     Ok(saved) if *rank as usize == ranks.len() => ranks.push(saved),
                     Ok(_) => {}

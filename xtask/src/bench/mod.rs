@@ -8,6 +8,7 @@ mod graph;
 mod machine;
 mod native;
 mod ours;
+mod protection;
 mod served;
 mod table;
 
@@ -26,6 +27,11 @@ pub(crate) struct Options {
     compare: bool,
     #[command(flatten)]
     comparison: compare::Comparison,
+    /// Measure what protection costs without faults, against its bars
+    #[arg(long, conflicts_with_all = ["names", "compare"])]
+    protection: bool,
+    #[command(flatten)]
+    pairs: protection::Pairs,
 }
 
 /// Runs the command; true when all went well.
@@ -36,6 +42,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find()?;
     if options.compare {
         return compare::run(&workspace, &options.comparison);
+    }
+    if options.protection {
+        return protection::run(&workspace, &options.pairs);
     }
     if workspace.targets("bench").is_empty() {
         bail!("no package of this workspace has a bench target; add one under benches/, with `harness = false`");
