@@ -74,7 +74,7 @@ pub fn drive<P: Probe, G: Guard>(
         let began = Instant::now();
         clock.stage(G::UPDATE, step.index.saturating_sub(1), || algorithm.finish(step))?;
         clock.main_loop(began.elapsed());
-        if next == Next::GoOn {
+        if next != Next::Redo {
             next = guard.settle(converged, algorithm, step, exchange, clock)?;
         }
         if next != Next::Redo {

@@ -114,7 +114,7 @@ pub trait Guard {
         Ok(())
     }
 
-    /// After `finish`: judges the answer, with all ranks.
+    /// After `finish`: judges the answer, with all ranks; after it gave up, it only gathers why, and gives up again.
     ///
     /// # Errors
     /// When the checker or a peer is lost.

@@ -90,6 +90,7 @@ pub struct Guarded<'r> {
     pub(super) detection: Detection,
     /// Whether something was found that nobody undid.
     pub(super) is_alarmed: bool,
+    pub(super) has_given_up: bool,
     pub(super) answer_sum: Option<u64>,
 }
 
@@ -155,6 +156,7 @@ impl<'r> Guarded<'r> {
             messages: Vec::new(),
             detection: Detection { is_redundant, ..Detection::default() },
             is_alarmed: false,
+            has_given_up: false,
             answer_sum: None,
         })
     }
@@ -289,6 +291,7 @@ impl<'r> Guarded<'r> {
     /// Says where to go back to, or that no try is left. `target` is agreed on.
     pub(super) fn recover(&mut self, target: Target) -> Next {
         if self.detection.recoveries >= self.protection.attempts {
+            self.has_given_up = true;
             return Next::GiveUp;
         }
         self.detection.recoveries += 1;

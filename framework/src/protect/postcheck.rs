@@ -121,6 +121,9 @@ impl Guarded<'_> {
 
     fn judge_run(&mut self, converged: bool, step: &Step<'_>, transport: &mut dyn Transport) -> Result<Next> {
         let suspect = self.batch(transport)?;
+        if self.has_given_up {
+            return Ok(Next::GiveUp);
+        }
         if suspect != NONE {
             if self.protection.recovery == Recovery::Rollback {
                 return Ok(self.recover(Target::Before(suspect)));

@@ -99,3 +99,42 @@ impl Score {
         degree < self.always_from && self.score(degree, change.min(1.0)) >= self.weights.t
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn score(a: f64, b: f64, t: f64, degree_max: u64) -> Score {
+        let mut score = Score { weights: Weights { a, b, t }, both: false, degree_max, always: 0, always_from: 0 };
+        score.always_from = score.least_degree(0.0);
+        score
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_degree_says_what_the_formula_says(
+            (a, b, t) in (0.0f64..=1.0, 0.0f64..=1.0, 0.0f64..=1.0),
+            degree_max in 0u64..2000,
+            change in 0.0f64..=1.0,
+        ) {
+            let score = score(a, b, t, degree_max);
+            let least = score.least_degree(change);
+            for degree in 0..=degree_max {
+                let most = (1.0 + degree_max as f64).ln();
+                let structure = if degree_max > 0 { (1.0 + degree as f64).ln() / most } else { 0.0 };
+                let exact = a * structure + b * change - t;
+                prop_assert!(exact.abs() < 1e-12 || (degree >= least) == (exact > 0.0), "degree {degree}, least {least}");
+                let is_raised = degree < score.always_from && exact >= 1e-12;
+                prop_assert!(!is_raised || change >= score.least_change(), "degree {degree}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_the_defaults_a_changed_vertex_is_critical_and_a_still_one_by_its_degree() {
+        let score = score(0.5, 0.5, 0.3, 99);
+        assert_eq!((score.least_degree(1.0), score.least_degree(0.6)), (0, 0));
+        assert_eq!(score.least_degree(0.0), 15); // ln 16 / ln 100 = 0.602
+    }
+}

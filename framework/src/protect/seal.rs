@@ -73,3 +73,53 @@ impl Seals {
 pub(crate) fn hash_of<T: Plain>(items: &[T], seed: u64) -> u64 {
     xxh3_64_with_seed(bytes_of(items), seed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What rank 1 finds after rank 0 sent `sent` and `arrived` came, in the second exchange.
+    fn broken(sent: &[u8], arrive: impl Fn(Vec<u8>, &[u8]) -> Vec<u8>) -> (u64, Vec<u8>) {
+        let (mut from, mut to) = (Seals::default(), Seals::default());
+        let mut first = vec![Vec::new(), b"earlier".to_vec()];
+        from.close(&mut first, 0);
+        to.close(&mut [Vec::new(), Vec::new()], 1);
+        let old = first[1].clone();
+        to.open(&mut [std::mem::take(&mut first[1]), Vec::new()], 1);
+        assert_eq!((to.broken, to.received), (0, from.sent));
+        to.turn();
+        let mut messages = vec![Vec::new(), sent.to_vec()];
+        from.close(&mut messages, 0);
+        to.close(&mut [Vec::new(), Vec::new()], 1);
+        let mut arrived = vec![arrive(std::mem::take(&mut messages[1]), &old), Vec::new()];
+        to.open(&mut arrived, 1);
+        (to.broken, std::mem::take(&mut arrived[0]))
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_arrives_as_it_was_sent_or_not_at_all(
+            sent in prop::collection::vec(any::<u8>(), 0..60),
+            at in any::<prop::sample::Index>(),
+            bit in 0u8..8,
+        ) {
+            prop_assert_eq!(broken(&sent, |message, _| message), (0, sent.clone()));
+            let flipped = broken(&sent, |mut message, _| {
+                let at = at.index(message.len());
+                message[at] ^= 1 << bit;
+                message
+            });
+            prop_assert_eq!(flipped, (1, Vec::new()));
+            prop_assert_eq!(broken(&sent, |_, _| Vec::new()), (1, Vec::new()), "lost");
+            prop_assert_eq!(broken(&sent, |_, old| old.to_vec()), (1, Vec::new()), "repeated");
+            prop_assert_eq!(broken(&sent, |message, _| message.repeat(2)).0, 1, "doubled");
+            prop_assert_eq!(broken(&sent, |message, _| message[..at.index(message.len())].to_vec()).0, 1, "torn");
+        }
+
+        #[test]
+        fn one_changed_value_always_changes_the_sum(place in any::<u64>(), value in any::<u64>(), other in any::<u64>()) {
+            prop_assert_eq!(mix(place, value) == mix(place, other), value == other);
+        }
+    }
+}

@@ -9,6 +9,7 @@
 use super::score::Score;
 use super::seal::mix;
 use crate::device::host::Line;
+use crate::device::host::access::vertices_of;
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields};
 use crate::id::LocalId;
@@ -44,6 +45,33 @@ pub(crate) struct Watch {
     /// Of the superstep under way.
     pub(crate) seen: Seen,
     chosen: Vec<LocalId>,
+}
+
+/// What may still be repeated.
+struct Left<'a> {
+    vertices: u64,
+    arcs: &'a mut f64,
+}
+
+impl Left<'_> {
+    fn takes(&mut self, degree: u64) -> bool {
+        let cost = degree.max(1) as f64;
+        let fits = self.vertices > 0 && cost <= *self.arcs;
+        if fits {
+            self.vertices -= 1;
+            *self.arcs -= cost;
+        }
+        fits
+    }
+    fn has_any(&self) -> bool {
+        self.vertices > 0 && *self.arcs >= 1.0
+    }
+}
+
+/// A number below 2^32 for a vertex and a superstep.
+#[inline(always)]
+fn draw(index: u64, v: LocalId) -> u64 {
+    (u64::from(v.number()) << 20 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 /// The set-once field.
@@ -118,7 +146,7 @@ impl Watch {
         self.seen.critical += critical;
         self.chosen.clear();
         if critical > 0 {
-            self.choose(step, rows, least, capacity);
+            self.choose(step, rows, vertices, least, capacity);
         }
         self.seen.marking = Some((self.seen.marking.map_or(begin, |(first, _)| first), Instant::now()));
         if !self.chosen.is_empty() {
@@ -126,28 +154,38 @@ impl Watch {
         }
     }
 
-    /// Takes critical vertices from a place in the frontier that changes with the superstep, until capacity or budget is used up.
-    fn choose(&mut self, step: &Step<'_>, rows: &Rows, least: u64, capacity: u64) {
-        let (score, part) = (self.score, step.part);
-        let (mut left, mut passed) = (capacity, 0);
-        let (allowance, chosen) = (&mut self.allowance, &mut self.chosen);
-        step.frontier.each_owned_from(part, mix(0, step.index.into()), |v| {
-            if left == 0 || passed == PASSED_MAX || *allowance < 1.0 {
-                return false;
-            }
-            if score.reaches(part, v, least) {
-                let cost = rows.degree(v).max(1) as f64;
-                if cost <= *allowance {
-                    *allowance -= cost;
-                    left -= 1;
-                    passed = 0;
-                    chosen.push(v);
-                } else {
-                    passed += 1;
+    /// Chooses critical vertices until capacity or budget is used up: the same ones whatever the order of queues, so that runs on the
+    /// same threads and ranks agree. Bits are in order; queues are not, so of those a share is drawn by number and sorted.
+    fn choose(&mut self, step: &Step<'_>, rows: &Rows, vertices: u64, least: u64, capacity: u64) {
+        if self.allowance < 1.0 || capacity == 0 {
+            return;
+        }
+        let (score, part, index) = (self.score, step.part, u64::from(step.index));
+        let (chosen, mut passed) = (&mut self.chosen, 0);
+        let mut left = Left { vertices: capacity, arcs: &mut self.allowance };
+        if let Some(words) = step.frontier.words(part) {
+            let skip = (mix(0, index) % words.len().max(1) as u64) as usize;
+            let places = (skip..words.len()).chain(0..skip);
+            let _ = places.flat_map(|word| vertices_of(word, words[word].load(Relaxed))).all(|v| {
+                if score.reaches(part, v, least) {
+                    let is_taken = left.takes(rows.degree(v));
+                    passed = if is_taken { 0 } else { passed + 1 };
+                    chosen.extend(is_taken.then_some(v));
                 }
+                left.has_any() && passed < PASSED_MAX
+            });
+            return;
+        }
+        let by_arcs = *left.arcs / step.frontier.arcs.max(1) as f64;
+        let share = by_arcs.min(capacity as f64 / vertices as f64).min(1.0);
+        let below = (share * 2f64.powi(32)) as u64;
+        step.frontier.for_each_owned(part, |v| {
+            if draw(index, v) < below && score.reaches(part, v, least) {
+                chosen.push(v);
             }
-            true
         });
+        chosen.sort_unstable();
+        chosen.retain(|&v| left.takes(rows.degree(v)));
     }
 
     fn repeat(&mut self, step: &Step<'_>, rows: &Rows) {

@@ -5,7 +5,7 @@ use crate::device::host::access::{Alone, Bits, vertices_of};
 use crate::id::LocalId;
 use crate::partition::Part;
 use crate::protect::hash_of;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How the frontier is held.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -209,22 +209,9 @@ impl Frontier {
         }
     }
 
-    /// Owned vertices of the frontier from a place on that `start` names, around once, while `f` says true.
-    pub(crate) fn each_owned_from(&self, part: &Part, start: u64, mut f: impl FnMut(LocalId) -> bool) {
-        match self.form {
-            Form::Queue => {
-                let all: usize = self.queues.iter().map(|queue| queue.0.len()).sum();
-                let skip = if all == 0 { 0 } else { (start % all as u64) as usize };
-                let walk = || self.queues.iter().flat_map(|queue| &queue.0);
-                let _ = walk().skip(skip).chain(walk().take(skip)).all(|&v| f(v));
-            }
-            Form::Bits => {
-                let words = &self.bits.words()[..part.owned().div_ceil(64)];
-                let skip = if words.is_empty() { 0 } else { (start % words.len() as u64) as usize };
-                let places = (skip..words.len()).chain(0..skip);
-                let _ = places.flat_map(|word| vertices_of(word, words[word].load(Relaxed))).all(f);
-            }
-        }
+    /// The words of owned vertices, if the frontier is held as bits.
+    pub(crate) fn words(&self, part: &Part) -> Option<&[AtomicU64]> {
+        (self.form == Form::Bits).then(|| &self.bits.words()[..part.owned().div_ceil(64)])
     }
 
     /// A checksum of all that rests here between two supersteps and is small: members, not yet those that have joined.
