@@ -219,7 +219,7 @@ impl<'r> Guarded<'r> {
     }
 
     /// Waits until everything handed over is judged.
-    pub(super) fn drain_checker<P: Probe>(&mut self, clock: &Clock<P>) -> Result<()> {
+    pub(crate) fn drain_checker<P: Probe>(&mut self, clock: &Clock<P>) -> Result<()> {
         self.flush(clock)?;
         self.checker.drain()?;
         self.take_outcomes();

@@ -44,6 +44,8 @@ impl<'r> Guard for Striking<'r, '_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
+        // Whether a verdict comes before a snapshot is due must not depend on threads: a strike repeats by its seed.
+        self.inner.drain_checker(clock)?;
         if step.part.rank() == self.struck.strike.rank {
             self.struck.now.store(step.index, Relaxed);
         }

@@ -2,7 +2,8 @@
 //!
 //! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::strike`); the run's
 //! answer is compared with that of clean runs. A watchdog counts a run that does not end; its threads are left behind. The
-//! number of a superstep, not the clock, decides when snapshots are taken, so that a strike repeated by its seed ends alike.
+//! number of a superstep, not the clock, decides when snapshots are taken, and the checker is waited for before each superstep, so that a
+//! strike repeated by its seed ends alike.
 
 mod campaign;
 mod plot;
