@@ -38,8 +38,8 @@ pub trait FaultTolerance: Send + Sync {
     }
 
     /// The field that changes only where a vertex is visited ([`VisitOp`](crate::op::VisitOp)) or an offer is taken, once in a run,
-    /// away from its initial value: the operator keeps its checksum, and a second setting is a finding.
-    fn set_once(&self) -> Option<FieldSpec> {
+    /// away from its initial value: the operator keeps its checksum, and another value in it is a finding.
+    fn set_once(&self) -> Option<Field<u32>> {
         None
     }
 

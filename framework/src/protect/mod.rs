@@ -25,7 +25,7 @@ pub use score::Weights;
 pub use seal::mix;
 
 pub(crate) use seal::{Seals, hash_of};
-pub(crate) use watch::{Blind, Book, Eyes, See, Seen, SharedVisits, Visits, Watch, Witness};
+pub(crate) use watch::{Blind, Book, Eyes, See, Seen, SharedVisits, Visits, Watch, WatchedBook, Witness};
 
 use crate::error::{Error, Result};
 use crate::field::FieldSpec;

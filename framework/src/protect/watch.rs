@@ -9,9 +9,9 @@
 use super::score::Score;
 use super::seal::mix;
 use crate::device::host::Line;
-use crate::device::host::access::vertices_of;
+use crate::device::host::access::{at, vertices_of};
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
-use crate::field::{Bind, Column, Fields};
+use crate::field::{Bind, Column, Fields, Value};
 use crate::id::LocalId;
 use crate::op::{Settled, Settling, VisitOp};
 use crate::partition::{Part, Rows};
@@ -106,7 +106,7 @@ impl Watch {
         fields: &Fields,
         part: &Part,
     ) -> Watch {
-        let once = rules.set_once().and_then(|spec| {
+        let once = rules.set_once().map(|field| field.spec()).and_then(|spec| {
             let slot = fields.specs().iter().position(|own| own.name == spec.name)?;
             Some(Once { slot, initial: spec.initial_bits() })
         });
@@ -211,10 +211,8 @@ impl Watch {
     }
 
     /// What a visit wrote down.
-    pub(crate) fn visited(&mut self, visits: &SharedVisits, part: &Part) {
+    pub(crate) fn visited(&mut self, visits: &SharedVisits) {
         self.sum = self.sum.wrapping_add(visits.sum.load(Relaxed));
-        self.seen.set_twice += visits.twice.load(Relaxed);
-        self.seen.first_twice = self.seen.first_twice.or(part.vertex(visits.first.load(Relaxed)));
     }
 
     /// An owned vertex takes `value` outside a visit: from an offer, or in `init`.
@@ -227,24 +225,11 @@ impl Watch {
         }
     }
 
-    /// Books for a gather, one a thread.
-    pub(crate) fn books(&self, threads: usize) -> Vec<Line<WatchedBook>> {
-        let marks = self.rules.change() == Change::Moved;
-        let cutoff = if marks && self.largest > 0.0 { self.largest * self.score.least_change() } else { f64::INFINITY };
-        let book = WatchedBook {
-            settled: Settled::default(),
-            block: 0.0,
-            filled: 0,
-            mass: 0.0,
-            low: f64::INFINITY,
-            last: 0.0,
-            largest: 0.0,
-            raised: 0,
-            cutoff,
-            whole: self.largest,
-            score: self.score,
-        };
-        (0..threads).map(|_| Line(book.clone())).collect()
+    /// How a gather counts marks.
+    pub(crate) fn marks(&self) -> Marks {
+        let counts = self.rules.change() == Change::Moved && self.largest > 0.0;
+        let cutoff = if counts { self.largest * self.score.least_change() } else { f64::INFINITY };
+        Marks { cutoff, whole: self.largest, score: self.score }
     }
 
     /// Takes a gather's books in; what a plain gather would have returned.
@@ -270,10 +255,16 @@ impl Once {
         if bits == self.initial { 0 } else { term(v, bits) }
     }
 
+    /// The values of the field's column.
+    fn values(self, column: &Column) -> &[AtomicU32] {
+        u32::atoms(column).expect("a set-once field holds u32")
+    }
+
     /// The checksum over owned vertices that are not at their initial value.
     pub(crate) fn recount(self, fields: &Fields, part: &Part) -> u64 {
-        let column = fields.column(self.slot);
-        part.owned_vertices().fold(0u64, |sum, v| sum.wrapping_add(self.term_unless_initial(v, column.bits(v))))
+        let values = &self.values(fields.column(self.slot))[..part.owned()];
+        let terms = (0u32..).zip(values).map(|(v, value)| (LocalId::new(v), u64::from(value.load(Relaxed))));
+        terms.fold(0u64, |sum, (v, bits)| sum.wrapping_add(self.term_unless_initial(v, bits)))
     }
 }
 
@@ -294,25 +285,16 @@ pub(crate) trait See: Copy + Sync {
     fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits);
 }
 
-/// What one thread saw.
+/// What one thread saw: the checksum of the values set.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Visits {
     sum: u64,
-    twice: u64,
-    first: u32,
 }
 
 /// What all saw.
+#[derive(Default)]
 pub(crate) struct SharedVisits {
     sum: AtomicU64,
-    twice: AtomicU64,
-    first: AtomicU32,
-}
-
-impl Default for SharedVisits {
-    fn default() -> SharedVisits {
-        SharedVisits { sum: AtomicU64::new(0), twice: AtomicU64::new(0), first: AtomicU32::new(u32::MAX) }
-    }
 }
 
 impl SharedVisits {
@@ -320,10 +302,6 @@ impl SharedVisits {
     pub(crate) fn add<S: See>(&self, own: &Visits) {
         if S::SEES {
             self.sum.fetch_add(own.sum, Relaxed);
-            if own.twice > 0 {
-                self.twice.fetch_add(own.twice, Relaxed);
-                self.first.fetch_min(own.first, Relaxed);
-            }
         }
     }
 }
@@ -348,55 +326,52 @@ impl See for Blind {
     }
 }
 
-/// The set-once field is looked at before and after.
+/// The set-once field is looked at after a visit.
 pub(crate) struct Eyes;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Looking<'a> {
-    column: Option<&'a Column>,
-    initial: u64,
+    values: &'a [AtomicU32],
     ghost_base: u32,
 }
 
 impl Witness for Eyes {
     type Over<'a> = Looking<'a>;
     fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Looking<'a> {
-        let once = watch.and_then(Watch::set_once);
-        Looking {
-            column: once.map(|once| bind.column(once.slot)),
-            initial: once.map_or(0, |once| once.initial),
-            ghost_base: part.ghost_base(),
-        }
+        let values = watch.and_then(Watch::set_once).map_or(&[][..], |once| once.values(bind.column(once.slot)));
+        // Without values there is nothing to look at, as at a ghost.
+        Looking { values, ghost_base: if values.is_empty() { 0 } else { part.ghost_base() } }
     }
 }
 
 impl See for Looking<'_> {
     const SEES: bool = true;
+    /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
     #[inline(always)]
     fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits) {
-        let Some(column) = self.column.filter(|_| v.number() < self.ghost_base) else { return op.visit(view, v) };
-        if column.bits(v) != self.initial {
-            visits.first = if visits.twice == 0 { v.number() } else { visits.first.min(v.number()) };
-            visits.twice += 1;
-        }
         op.visit(view, v);
-        visits.sum = visits.sum.wrapping_add(term(v, column.bits(v)));
+        if v.number() < self.ghost_base {
+            visits.sum = visits.sum.wrapping_add(term(v, at(self.values, v).load(Relaxed).into()));
+        }
     }
 }
 
-/// What a gather adds up, by thread.
-pub(crate) trait Book: Settling + Send {
+/// What a gather adds up, by thread. An operator works on a copy for each chunk, which the compiler keeps in registers.
+pub(crate) trait Book: Settling + Copy + Send {
+    /// How marks are counted.
+    type Marks: Copy + Sync;
     /// `v` is settled.
-    fn close(&mut self, part: &Part, v: LocalId);
+    fn close(&mut self, marks: &Self::Marks, part: &Part, v: LocalId);
 }
 
 impl Book for Settled {
+    type Marks = ();
     #[inline(always)]
-    fn close(&mut self, _: &Part, _: LocalId) {}
+    fn close(&mut self, (): &(), _: &Part, _: LocalId) {}
 }
 
 /// A book of a protected run.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct WatchedBook {
     settled: Settled,
     block: f64,
@@ -406,10 +381,38 @@ pub(crate) struct WatchedBook {
     last: f64,
     largest: f64,
     raised: u64,
+}
+
+impl Default for WatchedBook {
+    fn default() -> WatchedBook {
+        let settled = Settled::default();
+        WatchedBook {
+            settled,
+            block: 0.0,
+            filled: 0,
+            mass: 0.0,
+            low: f64::INFINITY,
+            last: 0.0,
+            largest: 0.0,
+            raised: 0,
+        }
+    }
+}
+
+/// What makes a gathered vertex critical.
+#[derive(Clone, Copy)]
+pub(crate) struct Marks {
     /// Below this move a vertex is not critical unless it is so without.
     cutoff: f64,
     whole: f64,
     score: Score,
+}
+
+impl Marks {
+    #[cold]
+    fn is_raised(&self, part: &Part, v: LocalId, by: f64) -> bool {
+        self.score.is_raised(part, v, by / self.whole)
+    }
 }
 
 impl Settling for WatchedBook {
@@ -428,15 +431,16 @@ impl Settling for WatchedBook {
 }
 
 impl Book for WatchedBook {
+    type Marks = Marks;
     #[inline(always)]
-    fn close(&mut self, part: &Part, v: LocalId) {
+    fn close(&mut self, marks: &Marks, part: &Part, v: LocalId) {
         self.filled += 1;
         if self.filled == BLOCK {
             self.mass += self.block;
             (self.block, self.filled) = (0.0, 0);
         }
-        if self.last >= self.cutoff {
-            self.raised += u64::from(self.score.is_raised(part, v, self.last / self.whole));
+        if self.last >= marks.cutoff {
+            self.raised += u64::from(marks.is_raised(part, v, self.last));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::algorithm::Tally;
 use crate::device::host::Line;
 use crate::id::LocalId;
 use crate::op::{GatherOp, Settled};
-use crate::protect::Book;
+use crate::protect::{Book, WatchedBook};
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).
 const AHEAD: usize = 64;
@@ -17,7 +17,7 @@ impl Step<'_> {
         let total = match self.watch.take() {
             None => {
                 let mut each: Vec<Line<Settled>> = (0..threads).map(|_| Line::default()).collect();
-                self.gather(op, &mut each);
+                self.gather(op, &mut each, ());
                 let mut total = Settled::default();
                 for own in &each {
                     total.residual.merge(own.0.residual);
@@ -26,8 +26,8 @@ impl Step<'_> {
                 total
             }
             Some(mut watch) => {
-                let mut each = watch.books(threads);
-                self.gather(op, &mut each);
+                let mut each: Vec<Line<WatchedBook>> = (0..threads).map(|_| Line::default()).collect();
+                self.gather(op, &mut each, watch.marks());
                 let total = watch.settle(each);
                 self.watch = Some(watch);
                 total
@@ -37,22 +37,23 @@ impl Step<'_> {
         Tally { active: self.part.owned() as u64, residual: total.residual, carry: total.carry, ..Tally::default() }
     }
 
-    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>]) {
+    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: B::Marks) {
         match self.tiles.take() {
             Some(tiles) => {
-                self.pull_tiles(op, &tiles, each);
+                self.pull_tiles(op, &tiles, each, marks);
                 self.tiles = Some(tiles);
             }
-            None => self.pull_rows(op, each),
+            None => self.pull_rows(op, each, marks),
         }
     }
 
-    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>]) {
+    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: B::Marks) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         let (incoming, outgoing) = (part.incoming(), part.outgoing());
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(each, chunks.len() - 1, |out, chunk| {
+            let mut own = *out;
             for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
                 let ahead =
                     &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
@@ -64,9 +65,10 @@ impl Step<'_> {
                     }
                     sum += op.gather(view, u);
                 }
-                op.settle(view, v, outgoing.degree(v), sum, out);
-                out.close(part, v);
+                op.settle(view, v, outgoing.degree(v), sum, &mut own);
+                own.close(&marks, part, v);
             }
+            *out = own;
         });
     }
 }

@@ -135,9 +135,8 @@ impl<'r> Step<'r> {
 
     /// A visit is over.
     fn visited(&mut self, visits: &SharedVisits) {
-        let part = self.part;
         if let Some(watch) = &mut self.watch {
-            watch.visited(visits, part);
+            watch.visited(visits);
         }
     }
 

@@ -107,7 +107,13 @@ impl Tiles {
 }
 
 impl Step<'_> {
-    pub(super) fn pull_tiles<O: GatherOp, B: Book>(&mut self, op: &O, tiles: &Tiles, each: &mut [Line<B>]) {
+    pub(super) fn pull_tiles<O: GatherOp, B: Book>(
+        &mut self,
+        op: &O,
+        tiles: &Tiles,
+        each: &mut [Line<B>],
+        marks: B::Marks,
+    ) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         let outgoing = part.outgoing();
@@ -122,10 +128,12 @@ impl Step<'_> {
             }
             let first = row << DESTINATION_BITS;
             let destinations = (first..(first + DESTINATIONS).min(part.owned())).map(|v| LocalId::new(v as u32));
+            let mut own = *out;
             for (v, &sum) in destinations.zip(&sums) {
-                op.settle(view, v, outgoing.degree(v), sum, out);
-                out.close(part, v);
+                op.settle(view, v, outgoing.degree(v), sum, &mut own);
+                own.close(&marks, part, v);
             }
+            *out = own;
         });
     }
 }

@@ -5,7 +5,7 @@ use crate::certificate::certify;
 use crate::program::{LEVEL, UNREACHED};
 use framework::error::Result;
 use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
-use framework::field::FieldSpec;
+use framework::field::Field;
 use framework::id::{GlobalId, LocalId};
 use framework::partition::Part;
 
@@ -38,8 +38,8 @@ impl FaultTolerance for Protection {
         }
     }
 
-    fn set_once(&self) -> Option<FieldSpec> {
-        Some(LEVEL.spec())
+    fn set_once(&self) -> Option<Field<u32>> {
+        Some(LEVEL)
     }
 
     /// What joins a frontier is what the next superstep consumes, and nobody joins twice.
