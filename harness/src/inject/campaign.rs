@@ -121,7 +121,11 @@ impl Campaign {
         std::thread::Builder::new()
             .spawn(run)
             .map_err(|error| Error::Environment(format!("no thread for a run: {error}; raise the limit of threads")))?;
-        let ended = receiver.recv_timeout(self.timeout);
+        // A second wait: a process that was stopped and continued finds its first one over.
+        let ended = match receiver.recv_timeout(self.timeout) {
+            Err(RecvTimeoutError::Timeout) => receiver.recv_timeout(self.timeout),
+            ended => ended,
+        };
         Ok(self.row(number, strike, ended, clean))
     }
 
