@@ -101,6 +101,17 @@ impl From<Breakdown> for BreakdownReport {
     }
 }
 
+impl From<BreakdownReport> for Breakdown {
+    fn from(of: BreakdownReport) -> Self {
+        Breakdown {
+            kernel_ns: of.kernel_time_us.0,
+            compute_ns: of.compute_time_us.0,
+            non_compute_ns: of.non_compute_time_us.0,
+            idle_ns: of.idle_time_us.0,
+        }
+    }
+}
+
 /// The overlap, in us and percent.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +133,12 @@ impl From<Overlap> for OverlapReport {
             overlap_ratio_of_union_percent: of.ratio_of_union_percent(),
             comm_hidden_by_comp_percent: of.hidden_percent(),
         }
+    }
+}
+
+impl From<OverlapReport> for Overlap {
+    fn from(of: OverlapReport) -> Self {
+        Overlap { comp_ns: of.comp_time_us.0, comm_ns: of.comm_time_us.0, overlap_ns: of.overlap_time_us.0 }
     }
 }
 
@@ -274,11 +291,10 @@ pub struct Place {
 }
 
 impl Document {
-    /// Of files as they were given.
-    pub fn of(files: &[(String, Recording)], parts: Parts) -> Document {
-        let reports = files.iter().map(|(file, recording)| FileReport::of(file, recording, parts)).collect();
-        let comparison = parts.summary.then(|| comparison(files)).filter(|all| !all.is_empty());
-        Document { schema: SCHEMA.into(), files: reports, comparison }
+    /// Of reports in the order in which the files were given.
+    pub fn of(files: Vec<FileReport>, parts: Parts) -> Document {
+        let comparison = parts.summary.then(|| comparison(&files)).filter(|all| !all.is_empty());
+        Document { schema: SCHEMA.into(), files, comparison }
     }
 }
 
@@ -336,17 +352,23 @@ fn steps(works: &[Work], recording: &Recording, parts: Parts) -> Vec<StepReport>
     by_step.into_iter().filter_map(report).collect()
 }
 
-fn comparison(files: &[(String, Recording)]) -> Vec<ComparisonReport> {
-    let places: Vec<(&str, Option<i64>, &Device)> = files
-        .iter()
-        .flat_map(|(file, of)| of.devices.iter().map(move |device| (file.as_str(), of.rank, device)))
-        .filter(|(_, _, device)| !device.works.is_empty())
-        .collect();
-    let figures: Vec<Figures> = places.iter().map(|(_, _, device)| Figures::of(&device.works)).collect();
+/// Devices without work are not compared, nor are those of which not both parts were asked for.
+fn comparison(files: &[FileReport]) -> Vec<ComparisonReport> {
+    let mut places = Vec::new();
+    let mut figures = Vec::new();
+    for (file, device) in files.iter().flat_map(|file| file.devices.iter().map(move |device| (file, device))) {
+        let EventCounts { computation, communication, memory, .. } = device.events;
+        if let (Some(breakdown), Some(overlap), true) =
+            (device.temporal_breakdown, device.overlap_analysis, computation + communication + memory > 0)
+        {
+            places.push((file, device));
+            figures.push(Figures { span: None, breakdown: breakdown.into(), overlap: overlap.into() });
+        }
+    }
     let report = |of: &Comparison| {
         let place = |(ns, at): (i64, usize)| {
-            let (file, rank, device) = places[at];
-            Place { file: file.into(), rank, device: device.id.clone(), time_us: Microseconds(ns) }
+            let (file, device) = places[at];
+            Place { file: file.file.clone(), rank: file.rank, device: device.device.clone(), time_us: Microseconds(ns) }
         };
         ComparisonReport {
             figure: of.figure.into(),

@@ -41,37 +41,78 @@ impl<'de> Deserialize<'de> for Microseconds {
     }
 }
 
-/// Nanoseconds of a decimal text in microseconds, also with an exponent. Digits beyond the nanosecond are rounded, halves away
-/// from zero. None for what is no number or is out of range.
+/// Nanoseconds of a decimal text in microseconds, also with an exponent. Digits beyond the nanosecond are rounded, halves to the even
+/// one. None for what is no number or is out of range.
 pub fn nanoseconds(text: &[u8]) -> Option<i64> {
-    scaled(text, 3)
+    exact(text, MICROSECONDS)?.rounded()
 }
 
-/// The integer nearest to a decimal text times ten to the power `scale`, halves away from zero.
-pub(crate) fn scaled(text: &[u8], scale: i32) -> Option<i64> {
+/// The integer nearest to a decimal text.
+pub(crate) fn integer(text: &[u8]) -> Option<i64> {
+    exact(text, 0)?.rounded()
+}
+
+/// The scale of text in microseconds.
+pub(crate) const MICROSECONDS: i32 = 3;
+/// What the rest of a time counts in: 10^-18 ns.
+const UNIT: u64 = 10_u64.pow(18);
+
+/// Nanoseconds with 18 decimals: `whole + rest / UNIT`. So an end that is the sum of two texts is rounded once, from the exact sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exact {
+    whole: i64,
+    rest: u64,
+}
+
+impl Exact {
+    /// The nearest integer, of two equally near the even one. None if it is out of range.
+    #[inline]
+    pub(crate) fn rounded(self) -> Option<i64> {
+        let is_up = self.rest > UNIT / 2 || self.rest == UNIT / 2 && self.whole & 1 == 1;
+        let whole = self.whole + i64::from(is_up);
+        (-LARGEST_NS..=LARGEST_NS).contains(&whole).then_some(whole)
+    }
+
+    /// The sum.
+    #[inline]
+    pub(crate) fn plus(self, other: Exact) -> Exact {
+        let rest = self.rest + other.rest;
+        Exact { whole: self.whole + other.whole + i64::from(rest >= UNIT), rest: rest % UNIT }
+    }
+
+    fn signed(self, is_negative: bool) -> Option<Exact> {
+        match (self.whole <= LARGEST_NS, is_negative) {
+            (false, _) => None,
+            (true, false) => Some(self),
+            (true, true) if self.rest == 0 => Some(Exact { whole: -self.whole, rest: 0 }),
+            (true, true) => Some(Exact { whole: -self.whole - 1, rest: UNIT - self.rest }),
+        }
+    }
+}
+
+/// A decimal text times ten to the power `scale`. Decimals beyond the 18th only break ties.
+pub(crate) fn exact(text: &[u8], scale: i32) -> Option<Exact> {
     let (is_negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
     };
-    let mut value: i64 = 0;
+    let mut whole: i64 = 0;
     let mut at = 0;
     while let Some(digit) = digits.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-        value = value.checked_mul(10)?.checked_add(digit.into())?;
+        whole = whole.checked_mul(10)?.checked_add(digit.into())?;
         at += 1;
     }
     if at == 0 {
         return None;
     }
-    if digits.get(at) == Some(&b'.') || digits.get(at).is_some_and(|byte| byte | 0x20 == b'e') {
-        return fraction(is_negative, digits, scale);
+    if at == digits.len() {
+        whole = whole.checked_mul(10_i64.checked_pow(u32::try_from(scale).ok()?)?)?;
+        return Exact { whole, rest: 0 }.signed(is_negative);
     }
-    if at != digits.len() {
-        return None;
-    }
-    signed(is_negative, value.checked_mul(10_i64.checked_pow(u32::try_from(scale).ok()?)?)?)
+    fraction(digits, scale)?.signed(is_negative)
 }
 
-fn fraction(is_negative: bool, text: &[u8], scale: i32) -> Option<i64> {
+fn fraction(text: &[u8], scale: i32) -> Option<Exact> {
     let mantissa_end = text.iter().position(|byte| byte | 0x20 == b'e').unwrap_or(text.len());
     let exponent: i32 = match text.get(mantissa_end + 1..) {
         None => 0,
@@ -79,35 +120,30 @@ fn fraction(is_negative: bool, text: &[u8], scale: i32) -> Option<i64> {
     };
     let mantissa = &text[..mantissa_end];
     let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-    if point + 1 == mantissa.len() {
+    if point + 1 == mantissa.len() || mantissa.iter().filter(|byte| **byte == b'.').count() > 1 {
         return None;
     }
-    // The digits that count are those before this place.
+    // Digits before this place are whole.
     let last = i64::try_from(point).ok()? + i64::from(exponent) + i64::from(scale);
-    let mut value: i64 = 0;
+    let (mut whole, mut rest, mut goes_on) = (0_i64, 0_u64, false);
     let mut place = 0;
-    let mut rounds_up = false;
     for byte in mantissa.iter().filter(|byte| **byte != b'.') {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        if place < last {
-            value = value.checked_mul(10)?.checked_add(digit.into())?;
-        } else if place == last {
-            rounds_up = digit >= 5;
+        match place - last {
+            ..0 => whole = whole.checked_mul(10)?.checked_add(digit.into())?,
+            decimal @ 0..18 => rest += u64::from(digit) * 10_u64.pow(17 - decimal as u32),
+            _ => goes_on |= digit != 0,
         }
         place += 1;
     }
-    while place < last && value != 0 {
-        value = value.checked_mul(10)?;
+    while place < last && whole != 0 {
+        whole = whole.checked_mul(10)?;
         place += 1;
     }
-    signed(is_negative, value + i64::from(rounds_up))
-}
-
-fn signed(is_negative: bool, value: i64) -> Option<i64> {
-    (value <= LARGEST_NS).then_some(if is_negative { -value } else { value })
+    Some(Exact { whole, rest: (rest + u64::from(goes_on)).min(UNIT - 1) })
 }
 
 #[cfg(test)]
@@ -123,7 +159,11 @@ mod tests {
         check("-0.5", Some(-500));
         check("100.7", Some(100_700));
         check("6.430064236341721", Some(6430));
-        check("0.0005", Some(1));
+        check("0.0005", Some(0));
+        check("0.0015", Some(2));
+        check("0.00050000000000000000000001", Some(1));
+        check("-0.0015", Some(-2));
+        check("-0.0006", Some(-1));
         check("0.00049", Some(0));
         check("0.0000000005", Some(0));
         check("1.5e3", Some(1_500_000));
@@ -150,6 +190,17 @@ mod tests {
         check(-1_500, "-1.5");
         check(0, "0");
         check(1_712_168_438_123_456_789, "1712168438123456.789");
+    }
+
+    #[test]
+    fn an_end_is_rounded_once_from_the_exact_sum() {
+        let end = |start: &str, duration: &str| {
+            exact(start.as_bytes(), MICROSECONDS)?.plus(exact(duration.as_bytes(), MICROSECONDS)?).rounded()
+        };
+        assert_eq!(end("0.0004", "0.0004"), Some(1));
+        assert_eq!(end("1.264", "1.2695"), Some(2534));
+        assert_eq!(end("1.265", "1.2695"), Some(2534));
+        assert_eq!(end("-1.0005", "1.0005"), Some(0));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use crate::classify::{ByName, Category};
 use crate::json::Text;
 use crate::interval::Interval;
 use crate::recording::{Class, DeviceId, Recording, StepRange, Work};
-use crate::time::{LARGEST_NS, nanoseconds, scaled};
+use crate::time::{Exact, MICROSECONDS, exact, integer as nearest};
 
 /// What PyTorch calls the ranges of its steps.
 const STEP: &[u8] = b"ProfilerStep";
@@ -51,8 +51,8 @@ struct Event {
     is_annotation: bool,
     has_name: bool,
     name: Vec<u8>,
-    start: Option<i64>,
-    duration: Option<i64>,
+    start: Option<Exact>,
+    duration: Option<Exact>,
     process: Option<DeviceId>,
     thread: Option<i64>,
     stream: Option<i64>,
@@ -220,13 +220,13 @@ impl<'o> Events<'o> {
                 event.has_name = true;
                 self.judge();
             }
-            Field::Start => event.start = nanoseconds(&value.bytes()),
-            Field::Duration => event.duration = nanoseconds(&value.bytes()),
+            Field::Start => event.start = exact(&value.bytes(), MICROSECONDS),
+            Field::Duration => event.duration = exact(&value.bytes(), MICROSECONDS),
             Field::Process => event.process = Some(DeviceId::Name(value.text().into_owned())),
             Field::Device => event.device = Some(DeviceId::Name(value.text().into_owned())),
             Field::Stream => event.stream = stream(&value.bytes()),
             Field::StreamId => event.stream_id = stream(&value.bytes()),
-            Field::Correlation => event.correlation = scaled(&value.bytes(), 0),
+            Field::Correlation => event.correlation = nearest(&value.bytes()),
             Field::Collective => {
                 event.collective.clear();
                 event.collective.extend_from_slice(&value.bytes());
@@ -252,8 +252,8 @@ impl<'o> Events<'o> {
         }
         let event = &mut self.event;
         match self.field {
-            Field::Start => event.start = nanoseconds(raw),
-            Field::Duration => event.duration = nanoseconds(raw),
+            Field::Start => event.start = exact(raw, MICROSECONDS),
+            Field::Duration => event.duration = exact(raw, MICROSECONDS),
             Field::Process => event.process = integer(raw).map(DeviceId::Number),
             Field::Device => event.device = integer(raw).map(DeviceId::Number),
             Field::Thread => event.thread = integer(raw),
@@ -326,7 +326,7 @@ impl<'o> Events<'o> {
                 recording.add(&id, work);
             }
             Some(Category::Call) => {
-                if let (Some(correlation), Some(start)) = (event.correlation, event.start) {
+                if let (Some(correlation), Some(start)) = (event.correlation, event.start.and_then(Exact::rounded)) {
                     recording.launches.push((correlation, start));
                 }
             }
@@ -363,8 +363,7 @@ impl<'o> Events<'o> {
 /// Start and end; none if one cannot be read.
 fn span(event: &Event) -> Option<(i64, i64)> {
     let (start, duration) = (event.start?, event.duration?);
-    let end = start.checked_add(duration).filter(|end| end.abs() <= LARGEST_NS)?;
-    Some((start, end))
+    Some((start.rounded()?, start.plus(duration).rounded()?))
 }
 
 /// An integer of decimal digits.

@@ -5,7 +5,7 @@ use super::chrome::Events;
 use super::rocprof::Dispatches;
 use crate::json::{Text, Visitor};
 use crate::recording::Recording;
-use crate::time::scaled;
+use crate::time::integer;
 
 /// What the value of an outermost key is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,15 +88,16 @@ impl Visitor for Document<'_> {
             self.events.open(self.level - self.list_level(), is_object);
         } else if self.top == Top::Rocprof {
             self.rocprof.open(self.level);
+        } else if self.level == 2 && self.top == Top::Events {
+            self.saw_events = !is_object;
         } else if self.level == 1 {
             self.saw_document = true;
             self.is_list = !is_object;
             if self.is_list {
                 (self.top, self.saw_events) = (Top::Events, true);
             }
-        } else if self.level == 2 && self.top == Top::Events {
-            self.saw_events = !is_object;
         }
+        self.is_rank = false;
     }
 
     #[inline(always)]
@@ -139,8 +140,8 @@ impl Visitor for Document<'_> {
             self.events.string(self.level - self.list_level(), value);
         } else if self.top == Top::Rocprof {
             self.rocprof.string(self.level, value);
-        } else if self.is_rank && self.level == 2 {
-            self.recording.rank = scaled(&value.bytes(), 0);
+        } else if std::mem::take(&mut self.is_rank) && self.level == 2 {
+            self.recording.rank = integer(&value.bytes());
         }
     }
 
@@ -150,8 +151,8 @@ impl Visitor for Document<'_> {
             self.events.scalar(self.level - self.list_level(), raw);
         } else if self.top == Top::Rocprof {
             self.rocprof.scalar(self.level, raw);
-        } else if self.is_rank && self.level == 2 {
-            self.recording.rank = scaled(raw, 0);
+        } else if std::mem::take(&mut self.is_rank) && self.level == 2 {
+            self.recording.rank = integer(raw);
         }
     }
 

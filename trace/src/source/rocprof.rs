@@ -8,7 +8,7 @@ use crate::classify::ByName;
 use crate::json::Text;
 use crate::names::Name;
 use crate::recording::{Class, DeviceId, Recording, Work};
-use crate::time::scaled;
+use crate::time::integer;
 use std::collections::{HashMap, HashSet};
 
 /// Levels at which keys matter: document 1, list 2, tool 3, section 4, and so on to the handles within a record.
@@ -162,7 +162,7 @@ impl<'o> Dispatches<'o> {
             (_, [Key::Correlation, Key::Internal]) => &mut record.correlation,
             _ => return,
         };
-        *slot = scaled(raw, 0);
+        *slot = integer(raw);
     }
 
     pub(super) fn close(&mut self, level: usize, recording: &mut Recording) {
