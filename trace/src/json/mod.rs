@@ -36,6 +36,8 @@ pub(crate) trait Visitor {
     fn list_depth(&self) -> Option<usize>;
     /// Forgets the element that was being told.
     fn abandon(&mut self);
+    /// Whether a document that ends here would be of use.
+    fn is_usable(&self) -> bool;
 }
 
 /// What was read although the grammar forbids it.
@@ -92,11 +94,20 @@ pub(crate) enum Failure {
 ///
 /// # Errors
 /// When `source` cannot be read, or holds no JSON document.
-pub(crate) fn read(mut source: impl Read, recover: bool, visitor: &mut impl Visitor) -> Result<Repairs, Failure> {
+pub(crate) fn read(source: impl Read, recover: bool, visitor: &mut impl Visitor) -> Result<Repairs, Failure> {
+    read_by(WINDOW, source, recover, visitor)
+}
+
+fn read_by(
+    window: usize,
+    mut source: impl Read,
+    recover: bool,
+    visitor: &mut impl Visitor,
+) -> Result<Repairs, Failure> {
     let mut repairs = Repairs::default();
     let mut walker = Walker::default();
     let mut index = Index::default();
-    let mut window = vec![0; WINDOW];
+    let mut window = vec![0; window];
     // `window[..kept]` is left from the window before; the window's first byte is number `offset` of the document.
     let (mut kept, mut offset, mut seeks) = (0, 0_u64, false);
     loop {
@@ -117,7 +128,8 @@ pub(crate) fn read(mut source: impl Read, recover: bool, visitor: &mut impl Visi
                         used += at;
                     }
                     None => {
-                        used = filled.saturating_sub(if is_last { 0 } else { WINDOW / 4 }).max(used);
+                        // An element may begin in what is seen and show its first key only beyond it.
+                        used = filled.saturating_sub(if is_last { 0 } else { filled / 4 }).max(used + 1).min(filled);
                         break;
                     }
                 }
@@ -176,13 +188,15 @@ fn finish(
     if walker.state == State::Done && !is_cut {
         return Ok(repairs);
     }
-    if recover && visitor.list_depth().is_some() {
-        visitor.abandon();
+    if recover && visitor.is_usable() {
+        if visitor.list_depth().is_some() {
+            visitor.abandon();
+        }
         repairs.cut_off.add(end);
         return Ok(repairs);
     }
     let what = match (walker.state, walker.depth()) {
-        (State::Start, _) => "the file is empty".to_owned(),
+        (State::Start, _) => "the text holds no whole value".to_owned(),
         (_, depth) => format!("the text ends inside {depth} open objects or arrays; it was cut off"),
     };
     Err(Failure::Damaged(Damage { offset: end, what }))
@@ -217,3 +231,6 @@ fn element_start(text: &[u8]) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

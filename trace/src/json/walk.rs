@@ -230,8 +230,8 @@ fn damaged(tokens: &Tokens<'_>, at: usize, expected: &str) -> Stop {
 /// Whether this is a number, `true`, `false` or `null`.
 #[inline(always)]
 fn is_scalar(raw: &[u8]) -> bool {
-    match raw[0] {
-        b'-' | b'0'..=b'9' => is_number(raw),
+    match raw.first() {
+        Some(b'-' | b'0'..=b'9') => is_number(raw),
         _ => matches!(raw, b"true" | b"false" | b"null"),
     }
 }

@@ -164,4 +164,8 @@ impl Visitor for Document<'_> {
         self.level = self.list_level();
         self.events.abandon();
     }
+
+    fn is_usable(&self) -> bool {
+        self.saw_events || self.saw_rocprof
+    }
 }

@@ -51,6 +51,9 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
         }
     }
     let head = &head[..length];
+    if head.is_empty() {
+        return Err(Error::Unknown { path: path.into(), found: "it is empty".into() });
+    }
     let mut recording = if head == b"SQLite format 3\0" {
         database::read(path, options)?
     } else {
@@ -75,20 +78,14 @@ fn read_json(source: impl Read, path: &Path, is_packed: bool, options: &Options)
     let repairs = json::read(source, options.recovers, &mut document).map_err(|failure| match failure {
         Failure::Read(source) if is_packed => Error::Packing { path: path.into(), source },
         Failure::Read(source) => Error::Read { path: path.into(), source },
-        Failure::Damaged(damage) => match document.is_text() {
-            true => Error::Damaged {
-                path: path.into(),
-                text: if is_packed { "unpacked text" } else { "file" },
-                offset: damage.offset,
-                what: damage.what,
-            },
-            false if damage.offset == 0 => Error::Unknown { path: path.into(), found: "it is neither JSON nor SQLite".into() },
-            false => Error::Damaged {
-                path: path.into(),
-                text: if is_packed { "unpacked text" } else { "file" },
-                offset: damage.offset,
-                what: damage.what,
-            },
+        Failure::Damaged(damage) if damage.offset == 0 && !document.is_text() => {
+            Error::Unknown { path: path.into(), found: "it is neither JSON nor SQLite".into() }
+        }
+        Failure::Damaged(damage) => Error::Damaged {
+            path: path.into(),
+            text: if is_packed { "unpacked text" } else { "file" },
+            offset: damage.offset,
+            what: damage.what,
         },
     })?;
     let mut recording = document.finish().map_err(|found| Error::Unknown { path: path.into(), found })?;
@@ -200,19 +197,4 @@ fn covering(device: &crate::recording::Device, recording: &Recording) -> Option<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rank_is_found_in_a_name() {
-        let check = |name: &str, expected| assert_eq!(rank_in_name(name), expected, "{name}");
-        check("timeline.rank0003.json", Some(3));
-        check("rank-34.Jul_15.pt.trace.json.gz", Some(34));
-        check("hta_rank_not_found_cpu_only.json", None);
-        check("inference_rank_1.json", Some(1));
-        check("x_rank1of2.json", Some(1));
-        check("ascend_pytorch_profiler_7.db", Some(7));
-        check("ascend_pytorch_profiler.db", None);
-        check("trace.json", None);
-    }
-}
+mod tests;
