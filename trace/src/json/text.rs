@@ -22,10 +22,13 @@ impl<'a> Text<'a> {
     }
 
     /// The bytes of what it says.
+    #[inline(always)]
     pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
-        if !self.is_odd {
-            return Cow::Borrowed(self.raw);
-        }
+        if self.is_odd { self.odd_bytes() } else { Cow::Borrowed(self.raw) }
+    }
+
+    #[cold]
+    fn odd_bytes(self) -> Cow<'a, [u8]> {
         match self.text() {
             Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
             Cow::Owned(text) => Cow::Owned(text.into_bytes()),

@@ -10,6 +10,7 @@ use crate::json::Text;
 use crate::interval::Interval;
 use crate::recording::{Class, DeviceId, Recording, StepRange, Work};
 use crate::time::{Exact, MICROSECONDS, exact, integer as nearest};
+use std::borrow::Cow;
 
 /// What PyTorch calls the ranges of its steps.
 const STEP: &[u8] = b"ProfilerStep";
@@ -291,7 +292,7 @@ impl<'o> Events<'o> {
             Phase::Complete => self.take_complete(recording),
             Phase::Metadata if self.event.name == b"process_name" => {
                 if let Some(process) = self.event.process.take() {
-                    self.processes.name(process, String::from_utf8_lossy(&self.event.process_name).into_owned());
+                    self.processes.name(process, utf8(&self.event.process_name).into_owned());
                 }
             }
             Phase::Metadata | Phase::Other | Phase::Unknown => {}
@@ -308,7 +309,7 @@ impl<'o> Events<'o> {
                     recording.device(&id).dropped_unreadable += 1;
                     return;
                 };
-                let name = recording.names.name(&String::from_utf8_lossy(&event.name));
+                let name = recording.names.name(&utf8(&event.name));
                 let class = match event.category {
                     Some(Category::Memory) => Class::Memory,
                     _ if event.has_collective => Class::Communication,
@@ -317,7 +318,7 @@ impl<'o> Events<'o> {
                 let mut work = Work::new(class, name, recording.stream_number(stream), start, end);
                 work.launch = event.correlation.unwrap_or(work.launch);
                 if event.has_collective {
-                    work.set_collective(recording.names.name(&String::from_utf8_lossy(&event.collective)));
+                    work.set_collective(recording.names.name(&utf8(&event.collective)));
                 }
                 if let Some(step) = event.iteration {
                     let place = recording.step_place(step);
@@ -341,7 +342,7 @@ impl<'o> Events<'o> {
                 let Some(process) = event.process.take() else { return };
                 let is_wait = event.is_wait || event.name.starts_with(b"EVENT_") || event.name.starts_with(b"NOTIFY_");
                 let stream = event.stream_id.or(event.thread).unwrap_or(0);
-                let name = recording.names.name(&String::from_utf8_lossy(&event.name));
+                let name = recording.names.name(&utf8(&event.name));
                 let work = span(event).map(|(start, end)| {
                     Work::new(Class::Computation, name, recording.stream_number(stream), start, end)
                 });
@@ -364,6 +365,11 @@ impl<'o> Events<'o> {
 fn span(event: &Event) -> Option<(i64, i64)> {
     let (start, duration) = (event.start?, event.duration?);
     Some((start.rounded()?, start.plus(duration).rounded()?))
+}
+
+/// Text that was checked when it was read.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// An integer of decimal digits.

@@ -16,12 +16,12 @@ pub(crate) struct Truth {
 }
 
 const KERNELS: [&str; 6] = [
-    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
-    "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x16_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
-    "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_nn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_nn_align8::Params)",
-    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned int, float, 4, 4> >(at::native::ReduceOp<float>)",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)",
+    "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x16_execute_kernel__5x_cublas",
+    "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_nn_align8>(Params)",
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, unsigned int, float, 4, 4> >",
     "triton_poi_fused_add_native_layer_norm_3",
-    "flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::bfloat16_t>, true, false, false, true>(Flash_fwd_params)",
+    "flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false>, true>(Flash_fwd_params)",
 ];
 
 /// A time in ns as PyTorch writes it.
@@ -79,8 +79,7 @@ pub(crate) fn write(mut out: impl Write, device_events: u64, seed: u64) -> io::R
         writeln!(
             out,
             "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::linear\", \"pid\": 4242, \"tid\": 4242,\n    \
-             \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {},\"Record function id\": 0, \"Concrete Inputs\": \
-             [\"\", \"\", \"\"], \"Input Dims\": [[32, 1024], [4096, 1024], [4096]], \"Input type\": [\"float\", \"float\", \"float\"], \
+             \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {},\"Record function id\": 0, \"Input Dims\": [[32, 1024], [4096, 1024], [4096]], \
              \"Ev Idx\": {number}\n    }}\n  }},",
             Us(host),
             Us(9_000 + random.below(2_000)),
@@ -124,10 +123,10 @@ pub(crate) fn write(mut out: impl Write, device_events: u64, seed: u64) -> io::R
                 writeln!(
                     out,
                     "  {{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"{name}\", \"pid\": 0, \"tid\": {stream},\n    \
-                     \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {}, \"queued\": 0, \"device\": 0, \"context\": 1,\n      \
+                     \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {}, \"queued\": 0, \"device\": 0, \"context\": 1, \
                      \"stream\": {stream}, \"correlation\": {number},\n      \"registers per thread\": 32, \"shared memory\": 0, \
-                     \"blocks per SM\": 1.185185,\n      \"warps per SM\": 4.740741,\n      \"grid\": [128, 1, 1],\n      \
-                     \"block\": [128, 1, 1],\n      \"est. achieved occupancy %\": 7\n    }}\n  }},",
+                     \"warps per SM\": 4.740741, \"grid\": [128, 1, 1], \
+                     \"block\": [128, 1, 1], \"est. achieved occupancy %\": 7\n    }}\n  }},",
                     Us(start),
                     Us(length),
                     number * 3
