@@ -24,13 +24,16 @@ fn figures(device: &Device, recording: &Recording) -> Value {
     let of = lists.figures();
     let mut exclusive: HashMap<String, i64> = HashMap::new();
     pieces([&lists.computation, &lists.communication, &lists.memory], |piece, on| {
-        let names: Vec<_> =
-            Class::ALL.iter().enumerate().filter(|(bit, _)| on >> bit & 1 == 1).map(|(_, class)| class.name()).collect();
+        let names: Vec<_> = Class::ALL
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| on >> bit & 1 == 1)
+            .map(|(_, class)| class.name())
+            .collect();
         let name = if names.is_empty() { "idle".into() } else { names.join("+") };
         *exclusive.entry(name).or_default() += piece.length();
     });
-    let mut streams: Vec<String> =
-        device.works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
+    let mut streams: Vec<String> = device.works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
     streams.sort();
     streams.dedup();
     json!({

@@ -41,11 +41,7 @@ pub(crate) struct ByName {
 impl ByName {
     pub(crate) fn class(&mut self, name: Name, names: &Names, rules: &Rules) -> Class {
         *self.classes.entry(name).or_insert_with(|| {
-            if rules.is_communication(names.text(name).as_bytes()) {
-                Class::Communication
-            } else {
-                Class::Computation
-            }
+            if rules.is_communication(names.text(name).as_bytes()) { Class::Communication } else { Class::Computation }
         })
     }
 }
@@ -134,7 +130,8 @@ mod tests {
             let name = names.name(name);
             assert_eq!(ByName::default().class(name, &names, &rules), expected, "{}", names.text(name));
         };
-        for name in ["ncclDevKernel_AllReduce", "void NCCL_x", "my_rcclGeneric", "HcclAllReduce", "multimem_all_reduce"] {
+        for name in ["ncclDevKernel_AllReduce", "void NCCL_x", "my_rcclGeneric", "HcclAllReduce", "multimem_all_reduce"]
+        {
             check(name, Class::Communication);
         }
         for name in ["gemm", "nccx", "all_reduce", "a multimem_x", ""] {

@@ -2,8 +2,8 @@
 //! snapshots. Formulas stand in docs/schemas.md.
 
 use crate::analysis::{
-    Breakdown, Collective, Comparison, Figures, IdleCauses, KernelTotal, Merged, Overlap, collectives, compare, idle_causes,
-    kernel_totals,
+    Breakdown, Collective, Comparison, Figures, IdleCauses, KernelTotal, Merged, Overlap, collectives, compare,
+    idle_causes, kernel_totals,
 };
 use crate::recording::{Class, Device, DeviceId, Recording, Work};
 use crate::time::Microseconds;
@@ -321,9 +321,9 @@ impl DeviceReport {
             events: EventCounts::of(device),
             steps: parts.by_step.then(|| steps(&device.works, recording, parts)),
             idle_causes: parts.summary.then(|| idle_causes(&device.works, &lists).into()),
-            kernels: parts.summary.then(|| {
-                kernel_totals(&device.works).iter().map(|total| KernelReport::of(total, recording)).collect()
-            }),
+            kernels: parts
+                .summary
+                .then(|| kernel_totals(&device.works).iter().map(|total| KernelReport::of(total, recording)).collect()),
             collectives: parts.summary.then(|| {
                 collectives(&device.works, &lists, &recording.names).into_iter().map(CollectiveReport::from).collect()
             }),

@@ -19,7 +19,9 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file is packed, and the packing is damaged.
-    #[error("{path}: the gzip data is damaged or cut off; copy the file again, or pass --recover to use what can be unpacked")]
+    #[error(
+        "{path}: the gzip data is damaged or cut off; copy the file again, or pass --recover to use what can be unpacked"
+    )]
     Packing {
         /// The file.
         path: PathBuf,

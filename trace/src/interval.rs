@@ -143,10 +143,7 @@ mod tests {
         pieces([&list(&[(0, 4), (6, 8)]), &list(&[(2, 7), (7 + 2, 9), (12, 13)])], |piece, on| {
             seen.push((piece.start, piece.end, on));
         });
-        assert_eq!(
-            seen,
-            [(0, 2, 1), (2, 4, 3), (4, 6, 2), (6, 7, 3), (7, 8, 1), (8, 9, 0), (9, 12, 0), (12, 13, 2)]
-        );
+        assert_eq!(seen, [(0, 2, 1), (2, 4, 3), (4, 6, 2), (6, 7, 3), (7, 8, 1), (8, 9, 0), (9, 12, 0), (12, 13, 2)]);
     }
 
     fn intervals() -> impl Strategy<Value = Vec<Interval>> {

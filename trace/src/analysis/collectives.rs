@@ -56,7 +56,10 @@ mod tests {
     #[test]
     fn a_name_loses_its_arguments_but_not_itself() {
         let check = |name, expected| assert_eq!(without_arguments(name), expected);
-        check("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, ncclWork*)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+        check(
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, ncclWork*)",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+        );
         check("void rcclGenericKernel<1, false>(x)", "rcclGenericKernel");
         check("(anonymous)::nccl", "(anonymous)::nccl");
         check("", "");

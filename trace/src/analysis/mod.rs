@@ -189,7 +189,8 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = (Class, i64, i64)> {
-        (0_usize..3, 0_i64..200, 0_i64..30).prop_map(|(class, start, length)| (Class::ALL[class], start, start + length))
+        (0_usize..3, 0_i64..200, 0_i64..30)
+            .prop_map(|(class, start, length)| (Class::ALL[class], start, start + length))
     }
 
     fn rows() -> impl Strategy<Value = Vec<(Class, i64, i64)>> {

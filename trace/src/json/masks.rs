@@ -136,8 +136,8 @@ impl Masks {
     #[inline]
     fn wide(block: &[u8; BLOCK]) -> Masks {
         use std::arch::x86_64::{
-            __m256i, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8,
-            _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm_set_epi64x,
+            __m256i, _mm_set_epi64x, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+            _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi8, _mm256_shuffle_epi8,
         };
         // By the low half of a byte: the only blank, and the only brace, colon or comma, that ends so. (Compares that are joined by OR
         // would do, but the compiler takes them apart again.)

@@ -125,7 +125,9 @@ fn value() -> impl Strategy<Value = Value> {
 fn rendered(value: &Value, blanks: &mut impl Iterator<Item = u8>, out: &mut Vec<u8>) {
     let blank = |blanks: &mut dyn Iterator<Item = u8>, out: &mut Vec<u8>| {
         let pick = blanks.next().unwrap_or(0);
-        out.extend_from_slice([&b""[..], b" ", b"\n", b"\t \r\n", b"", b"", b"                  ", b""][pick as usize % 8]);
+        out.extend_from_slice(
+            [&b""[..], b" ", b"\n", b"\t \r\n", b"", b"", b"                  ", b""][pick as usize % 8],
+        );
     };
     let string = |text: &str, blanks: &mut dyn Iterator<Item = u8>, out: &mut Vec<u8>| {
         if blanks.next().unwrap_or(0) % 2 == 0 {
@@ -225,14 +227,65 @@ proptest! {
 #[test]
 fn the_grammar_is_kept_at_its_corners() {
     for text in [
-        "", " ", "{", "[", "\"", "\"a", "nul", "tru", "truee", "01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "{a:1}", "{\"a\"}",
-        "{\"a\":}", "{\"a\":1,}", "[1,]", "[,1]", "[1 2]", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "[1}", "{\"a\":1]", "1 2", "[] []", "{,}",
-        "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\t\"", "[\u{c}1]", "\u{1a}", "NaN", "[Infinity]", "[N/A]", "[1]\u{0}",
+        "",
+        " ",
+        "{",
+        "[",
+        "\"",
+        "\"a",
+        "nul",
+        "tru",
+        "truee",
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "1e",
+        "1e+",
+        "+1",
+        "0x1",
+        "{a:1}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "{\"a\" 1}",
+        "{\"a\":1 \"b\":2}",
+        "[1}",
+        "{\"a\":1]",
+        "1 2",
+        "[] []",
+        "{,}",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\ud800\"",
+        "\"\t\"",
+        "[\u{c}1]",
+        "\u{1a}",
+        "NaN",
+        "[Infinity]",
+        "[N/A]",
+        "[1]\u{0}",
     ] {
         assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
         check(text.as_bytes(), WINDOW, 64);
     }
-    for text in ["0", "-0", "1e5", "-1.5E-3", "null", "\"\"", "[]", "{}", " [ ] ", "{\"\":{}}", "[[[]]]", "\"\\u00e9\\ud83d\\ude00\\/\""] {
+    for text in [
+        "0",
+        "-0",
+        "1e5",
+        "-1.5E-3",
+        "null",
+        "\"\"",
+        "[]",
+        "{}",
+        " [ ] ",
+        "{\"\":{}}",
+        "[[[]]]",
+        "\"\\u00e9\\ud83d\\ude00\\/\"",
+    ] {
         assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
         check(text.as_bytes(), WINDOW, 64);
     }

@@ -119,16 +119,15 @@ impl Walker {
         let end = if part.is_last { tokens.tokens.len() } else { tokens.tokens.len().saturating_sub(SIGHT) };
         let mut at = 0;
         let mut state = self.state;
+        let mut in_object = self.open.last() == Some(&true);
         while at < end {
             // To the value, if one comes here.
             match state {
                 State::FirstKey | State::NextKey => {
                     if tokens.byte(at) != b'"' {
                         if state == State::FirstKey && tokens.byte(at) == b'}' {
-                            self.open.pop();
-                            visitor.close();
+                            (state, in_object) = self.close(visitor);
                             at += 1;
-                            state = self.after();
                             continue;
                         }
                         return damaged(&tokens, at, "a key in quotes");
@@ -144,15 +143,10 @@ impl Walker {
                     at += 3;
                 }
                 State::After => {
-                    let is_object = self.open.last() == Some(&true);
-                    match (tokens.byte(at), is_object) {
+                    match (tokens.byte(at), in_object) {
                         (b',', true) => state = State::NextKey,
                         (b',', false) => state = State::Next,
-                        (b'}', true) | (b']', false) => {
-                            self.open.pop();
-                            visitor.close();
-                            state = self.after();
-                        }
+                        (b'}', true) | (b']', false) => (state, in_object) = self.close(visitor),
                         (_, true) => return damaged(&tokens, at, "`,` or `}`"),
                         (_, false) => return damaged(&tokens, at, "`,` or `]`"),
                     }
@@ -160,10 +154,8 @@ impl Walker {
                     continue;
                 }
                 State::First if tokens.byte(at) == b']' => {
-                    self.open.pop();
-                    visitor.close();
+                    (state, in_object) = self.close(visitor);
                     at += 1;
-                    state = self.after();
                     continue;
                 }
                 State::Done => return damaged(&tokens, at, "the end of the file"),
@@ -176,17 +168,17 @@ impl Walker {
                     let Some(value) = tokens.string(at, part.offset, repairs) else { break };
                     visitor.string(value);
                     at += 2;
-                    state = self.after();
                 }
                 bracket @ (b'{' | b'[') => {
                     if self.open.len() == DEEPEST {
                         return damaged(&tokens, at, "objects and arrays not more than 1000 deep");
                     }
-                    let is_object = bracket == b'{';
-                    self.open.push(is_object);
-                    visitor.open(is_object);
+                    in_object = bracket == b'{';
+                    self.open.push(in_object);
+                    visitor.open(in_object);
                     at += 1;
-                    state = if is_object { State::FirstKey } else { State::First };
+                    state = if in_object { State::FirstKey } else { State::First };
+                    continue;
                 }
                 _ => {
                     if at >= tokens.tokens.len() {
@@ -202,12 +194,25 @@ impl Walker {
                         return damaged(&tokens, at, "a value");
                     }
                     at += 1;
-                    state = self.after();
                 }
+            }
+            // Most often a comma follows: that needs no look at the state.
+            state = self.after();
+            if at < end && state == State::After && tokens.byte(at) == b',' {
+                state = if in_object { State::NextKey } else { State::Next };
+                at += 1;
             }
         }
         self.state = state;
         Stop::At(if at >= end && part.is_last { part.text.len() } else { tokens.place(at) })
+    }
+
+    /// Ends the innermost container; what may come next, and whether that is in an object.
+    #[inline(always)]
+    fn close(&mut self, visitor: &mut impl Visitor) -> (State, bool) {
+        self.open.pop();
+        visitor.close();
+        (self.after(), self.open.last() == Some(&true))
     }
 
     #[inline(always)]

@@ -99,7 +99,9 @@ fn communication(database: &Database, name: &str, kind: &str, recording: &mut Re
         take(row, Class::Communication, &name, collective.as_deref(), recording)
     })?;
     if homeless > 0 {
-        recording.warnings.push(format!("{homeless} operations of communication were left out: the file does not say on which device"));
+        recording.warnings.push(format!(
+            "{homeless} operations of communication were left out: the file does not say on which device"
+        ));
     }
     Ok(())
 }
@@ -116,7 +118,8 @@ fn take(
         recording.device(&id).dropped_unreadable += 1;
         return Ok(());
     };
-    let (name, stream) = (recording.names.name(name), recording.stream_number(row.get::<_, Option<i64>>(3)?.unwrap_or(0)));
+    let (name, stream) =
+        (recording.names.name(name), recording.stream_number(row.get::<_, Option<i64>>(3)?.unwrap_or(0)));
     let mut work = Work::new(class, name, stream, start, end);
     work.launch = row.get::<_, Option<i64>>(4)?.unwrap_or(work.launch);
     if let Some(collective) = collective {

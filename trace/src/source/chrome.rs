@@ -6,8 +6,8 @@
 use super::Options;
 use super::ascend_view::Processes;
 use crate::classify::{ByName, Category};
-use crate::json::Text;
 use crate::interval::Interval;
+use crate::json::Text;
 use crate::recording::{Class, DeviceId, Recording, StepRange, Work};
 use crate::time::{Exact, MICROSECONDS, exact, integer as nearest};
 use std::borrow::Cow;

@@ -1,5 +1,6 @@
 //! Files of traces: known by their content, read as a stream into a [`Recording`].
 
+mod activities;
 mod ascend_db;
 mod ascend_view;
 mod chrome;
@@ -159,7 +160,11 @@ fn warn(recording: &mut Recording) {
 }
 
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['\u{2026}']).collect() }
+    if text.chars().count() <= most {
+        text.to_owned()
+    } else {
+        text.chars().take(most - 1).chain(['\u{2026}']).collect()
+    }
 }
 
 /// An event that covers several later ones of its own stream: its duration is hardly possible.

@@ -20,7 +20,8 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
             take(row, class, text, recording)
         })?;
     }
-    for (table, name) in [("CUPTI_ACTIVITY_KIND_MEMCPY", "memory copy"), ("CUPTI_ACTIVITY_KIND_MEMSET", "memory fill")] {
+    for (table, name) in [("CUPTI_ACTIVITY_KIND_MEMCPY", "memory copy"), ("CUPTI_ACTIVITY_KIND_MEMSET", "memory fill")]
+    {
         if database.has(table) {
             let query = format!("SELECT start, \"end\", deviceId, streamId, correlationId, globalPid FROM {table}");
             database.each(&query, |row| take(row, Class::Memory, name, recording))?;
@@ -42,7 +43,8 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
         }
     }
     if options.wants_launches && database.has("CUPTI_ACTIVITY_KIND_RUNTIME") {
-        let query = "SELECT start, correlationId, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL";
+        let query =
+            "SELECT start, correlationId, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL";
         database.each(query, |row| {
             let process = row.get::<_, Option<i64>>(2)?;
             recording.launches.push((shared(row.get(1)?, process), row.get(0)?));

@@ -185,7 +185,8 @@ impl<'o> Dispatches<'o> {
                 }
             }
             Key::Calls => {
-                if let (true, Some(call), Some(start)) = (self.options.wants_launches, record.correlation, record.start) {
+                if let (true, Some(call), Some(start)) = (self.options.wants_launches, record.correlation, record.start)
+                {
                     recording.launches.push((call, start));
                 }
             }

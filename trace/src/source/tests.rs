@@ -102,7 +102,9 @@ fn escapes_in_keys_and_names_mean_what_they_say() {
 
 #[test]
 fn only_device_events_with_a_stream_count() {
-    let row = |cat: &str, args: &str| format!(r#"{{"ph":"X","cat":"{cat}","name":"k","pid":0,"ts":0,"dur":9,"args":{args}}}"#);
+    let row = |cat: &str, args: &str| {
+        format!(r#"{{"ph":"X","cat":"{cat}","name":"k","pid":0,"ts":0,"dur":9,"args":{args}}}"#)
+    };
     let none = [
         row("kernel", "{}"),
         row("kernel", r#"{"stream":-1}"#),
@@ -128,10 +130,15 @@ fn only_device_events_with_a_stream_count() {
 
 #[test]
 fn a_collective_name_makes_communication_and_a_pattern_does() {
-    let row = r#"{"ph":"X","cat":"kernel","name":"multimem_all_reduce_kernel(x)","pid":0,"ts":0,"dur":9,"args":{"stream":1"#;
+    let row =
+        r#"{"ph":"X","cat":"kernel","name":"multimem_all_reduce_kernel(x)","pid":0,"ts":0,"dur":9,"args":{"stream":1"#;
     let plain = reads(&events(&[format!("{row}}}}}")]));
     assert_eq!(parts(&plain), [9000, 9000, 0, 0]);
-    assert!(plain.warnings.iter().any(|warning| warning.contains("1 kernels named like collectives")), "{:?}", plain.warnings);
+    assert!(
+        plain.warnings.iter().any(|warning| warning.contains("1 kernels named like collectives")),
+        "{:?}",
+        plain.warnings
+    );
     let named = reads(&events(&[format!(r#"{row},"Collective name":"allreduce"}}}}"#)]));
     assert_eq!(parts(&named), [9000, 0, 9000, 0]);
     let scratch = Scratch::new();
@@ -190,7 +197,10 @@ fn odd_bytes_in_names_are_read_and_counted() {
     let recording = reads(&text);
     assert_eq!(parts(&recording)[0], 20_000);
     let repairs = &recording.repairs;
-    assert_eq!((repairs.control_characters.count, repairs.invalid_escapes.count, repairs.invalid_utf8.count), (2, 1, 1));
+    assert_eq!(
+        (repairs.control_characters.count, repairs.invalid_escapes.count, repairs.invalid_utf8.count),
+        (2, 1, 1)
+    );
     assert_eq!(repairs.invalid_utf8.first_at, at as u64);
     assert_eq!(recording.warnings.len(), 3, "{:?}", recording.warnings);
     let names: Vec<_> = recording.devices[0].works.iter().map(|work| recording.names.text(work.name)).collect();
@@ -212,7 +222,8 @@ fn nan_and_bare_words_are_null_with_a_count_and_other_words_an_error() {
 fn integers_of_any_size_are_passed_over_and_times_beyond_reason_are_dropped() {
     let big = kernel("a", "0", "10").replace("\"device\":0", "\"device\":0,\"Comms Id\":18446744073709551616123456789");
     assert_eq!(parts(&reads(&events(&[big])))[0], 10_000);
-    let late = reads(&events(&[kernel("a", "0", "10"), kernel("b", "99999999999999999999", "1"), kernel("c", "1", "1e300")]));
+    let late =
+        reads(&events(&[kernel("a", "0", "10"), kernel("b", "99999999999999999999", "1"), kernel("c", "1", "1e300")]));
     assert_eq!((parts(&late)[0], late.devices[0].dropped_unreadable), (10_000, 2));
 }
 
@@ -234,11 +245,21 @@ fn impossible_times_are_dropped_or_named() {
 #[test]
 fn steps_come_from_ranges_by_launch_or_from_the_events_themselves() {
     let range = |step: u64, ts: u64| {
-        format!(r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{ts},"dur":100}}"#)
+        format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{ts},"dur":100}}"#
+        )
     };
     let call = r#"{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":190,"dur":5,"args":{"correlation":9}}"#;
     let late = kernel("late", "230", "10").replace("\"stream\":7", "\"stream\":7,\"correlation\":9");
-    let text = events(&[range(4, 100), range(5, 200), kernel("a", "110", "10"), late, kernel("b", "250", "10"), kernel("c", "999", "1"), call.into()]);
+    let text = events(&[
+        range(4, 100),
+        range(5, 200),
+        kernel("a", "110", "10"),
+        late,
+        kernel("b", "250", "10"),
+        kernel("c", "999", "1"),
+        call.into(),
+    ]);
     let scratch = Scratch::new();
     let mut recording = read(&scratch.file("t.json", &text), &with_launches()).expect("read");
     let of = |recording: &Recording| -> Vec<_> {
@@ -285,12 +306,16 @@ fn nsight_systems_exports_are_read_with_absent_tables() {
         CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId);
         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (90,95,16777219,5),(3,4,33554435,5);";
     let recording = read(&scratch.database("two.sqlite", script), &with_launches()).expect("read");
-    assert_eq!(recording.devices.iter().map(|device| device.id.clone()).collect::<Vec<_>>(), [DeviceId::Number(0), DeviceId::Number(1)]);
+    assert_eq!(
+        recording.devices.iter().map(|device| device.id.clone()).collect::<Vec<_>>(),
+        [DeviceId::Number(0), DeviceId::Number(1)]
+    );
     let of = Figures::of(&recording.devices[0].works);
     assert_eq!((of.breakdown.kernel_ns, of.overlap.overlap_ns), (160, 50));
     assert_eq!(recording.devices[0].works[0].launch_ns(), Some(90));
     assert_eq!(recording.devices[1].works[0].launch_ns(), Some(3));
-    let graphs = "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, streamId, correlationId, globalPid);
+    let graphs =
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, streamId, correlationId, globalPid);
         INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0,50,0,7,1,0);";
     let recording = read(&scratch.database("graphs.sqlite", graphs), &Options::default()).expect("read");
     assert_eq!(parts(&recording), [50, 50, 0, 0]);
@@ -319,7 +344,10 @@ fn ascend_databases_and_those_of_the_monitor_are_read() {
     let device = &recording.devices[0];
     assert_eq!((device.id.clone(), device.works.len()), (DeviceId::Number(3), 5));
     let of = Figures::of(&device.works);
-    assert_eq!((of.breakdown.compute_ns, of.breakdown.non_compute_ns, of.overlap.comm_ns, of.overlap.overlap_ns), (75, 15, 55, 50));
+    assert_eq!(
+        (of.breakdown.compute_ns, of.breakdown.non_compute_ns, of.overlap.comm_ns, of.overlap.overlap_ns),
+        (75, 15, 55, 50)
+    );
     let steps: Vec<_> = device.works.iter().map(|work| work.step().map(|place| recording.step_label(place))).collect();
     assert_eq!(steps, [Some(7), Some(7), Some(7), Some(8), Some(8)]);
     let script = "CREATE TABLE COMMUNICATION_OP(opName, startNs, endNs, connectionId);
@@ -331,7 +359,9 @@ fn ascend_databases_and_those_of_the_monitor_are_read() {
 
 #[test]
 fn ascend_views_take_communication_to_their_device() {
-    let process = |pid: u32, name: &str| format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"tid":0,"args":{{"name":"{name}"}}}}"#);
+    let process = |pid: u32, name: &str| {
+        format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"tid":0,"args":{{"name":"{name}"}}}}"#)
+    };
     let row = |pid: u32, name: &str, ts: &str, args: &str| {
         format!(r#"{{"name":"{name}","pid":{pid},"tid":2,"ts":"{ts}","dur":10.0,"ph":"X","args":{{{args}}}}}"#)
     };
@@ -353,9 +383,15 @@ fn ascend_views_take_communication_to_their_device() {
 
 #[test]
 fn rocprof_copies_go_to_the_gpu_and_kernels_get_their_names() {
-    let record = |start: u64, rest: &str| format!(r#"{{"start_timestamp":{start},"end_timestamp":{},{rest}}}"#, start + 100);
+    let record =
+        |start: u64, rest: &str| format!(r#"{{"start_timestamp":{start},"end_timestamp":{},{rest}}}"#, start + 100);
     let dispatch = |start, kernel: u64| {
-        record(start, &format!(r#""dispatch_info":{{"agent_id":{{"handle":9}},"queue_id":{{"handle":1}},"kernel_id":{kernel}}},"stream_id":{{"handle":4}},"correlation_id":{{"internal":{kernel}}}"#))
+        record(
+            start,
+            &format!(
+                r#""dispatch_info":{{"agent_id":{{"handle":9}},"queue_id":{{"handle":1}},"kernel_id":{kernel}}},"stream_id":{{"handle":4}},"correlation_id":{{"internal":{kernel}}}"#
+            ),
+        )
     };
     let copy = record(500, r#""dst_agent_id":{"handle":8},"src_agent_id":{"handle":9},"stream_id":{"handle":4}"#);
     let call = record(20, r#""correlation_id":{"internal":2}"#);

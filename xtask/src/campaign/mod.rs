@@ -37,8 +37,6 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 /// Every campaign in its short form, as gates.
 pub(crate) fn short(report: &mut Report) {
     let this = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
-    report.run(
-        "campaign trace-1gb (short)",
-        std::process::Command::new(this).args(["campaign", "trace-1gb", "--short"]),
-    );
+    report
+        .run("campaign trace-1gb (short)", std::process::Command::new(this).args(["campaign", "trace-1gb", "--short"]));
 }

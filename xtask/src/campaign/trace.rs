@@ -161,7 +161,10 @@ print(json.dumps(json.loads(analysis.get_comm_comp_overlap(visualize=False).to_j
 fn hta(python: &Path, path: &Path, bytes: u64, truth: &Truth) -> Result<()> {
     let has = Command::new(python).args(["-c", "import hta"]).stderr(std::process::Stdio::null()).status();
     if !has.is_ok_and(|status| status.success()) {
-        println!("not run: HTA: needs HolisticTraceAnalysis in {} (pip install HolisticTraceAnalysis pandas==2.3.3)", python.display());
+        println!(
+            "not run: HTA: needs HolisticTraceAnalysis in {} (pip install HolisticTraceAnalysis pandas==2.3.3)",
+            python.display()
+        );
         return Ok(());
     }
     let run = measured::run(Command::new(python).args(["-c", HTA]).arg(path))?;

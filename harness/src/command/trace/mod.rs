@@ -149,7 +149,8 @@ impl TraceCommand {
     /// # Errors
     /// For files that cannot be read or are damaged, and when the output cannot be written.
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        let (breakdown, overlap) = (Parts { breakdown: true, ..Parts::default() }, Parts { overlap: true, ..Parts::default() });
+        let (breakdown, overlap) =
+            (Parts { breakdown: true, ..Parts::default() }, Parts { overlap: true, ..Parts::default() });
         match self {
             TraceCommand::Breakdown(tell) => tell.run(breakdown, 0)?,
             TraceCommand::Overlap(tell) => tell.run(overlap, 0)?,
@@ -168,8 +169,12 @@ impl Tell {
         let parts = Parts { by_step: self.by == By::Step, ..parts };
         let mut reports = Vec::new();
         self.input.each(parts.summary || parts.by_step, |file, recording| {
-            if parts.by_step && recording.devices.iter().all(|device| device.works.iter().all(|work| work.step().is_none())) {
-                recording.warnings.push("no steps: the file has no ProfilerStep#N ranges and no events with an iteration".into());
+            if parts.by_step
+                && recording.devices.iter().all(|device| device.works.iter().all(|work| work.step().is_none()))
+            {
+                recording
+                    .warnings
+                    .push("no steps: the file has no ProfilerStep#N ranges and no events with an iteration".into());
             }
             reports.push(FileReport::of(file, recording, parts));
             Ok(())

@@ -53,7 +53,10 @@ pub(super) fn drawn(document: &Document, strips: &[Vec<Strip>], form: &str) -> R
         .iter()
         .zip(strips)
         .flat_map(|(file, strips)| {
-            file.devices.iter().zip(strips).map(move |(device, strip)| (device_title(file, &device.device), device, strip))
+            file.devices
+                .iter()
+                .zip(strips)
+                .map(move |(device, strip)| (device_title(file, &device.device), device, strip))
         })
         .collect();
     if form == "html" {
@@ -210,7 +213,11 @@ fn exposed(canvas: &mut Canvas, y: f64, devices: &[Titled<'_>]) -> f64 {
     let left_out = rows.len().saturating_sub(COLLECTIVES);
     let shown: Vec<_> = rows.into_iter().take(COLLECTIVES).collect();
     let y = bars(canvas, y, &[(COMMUNICATION, "exposed"), (OVERLAP, "hidden by computation")], &shown);
-    if left_out == 0 { y } else { nothing(canvas, y, &format!("{left_out} collectives with less exposed time are not shown.")) }
+    if left_out == 0 {
+        y
+    } else {
+        nothing(canvas, y, &format!("{left_out} collectives with less exposed time are not shown."))
+    }
 }
 
 /// Exposed and hidden time of each collective over all devices, the most exposed first.
@@ -221,7 +228,8 @@ fn by_collective(devices: &[Titled<'_>]) -> Vec<(String, Vec<i64>)> {
         *exposed += of.exposed_us.0;
         *hidden += of.time_us.0 - of.exposed_us.0;
     }
-    let mut rows: Vec<_> = sums.into_iter().map(|(name, (exposed, hidden))| (name.to_owned(), vec![exposed, hidden])).collect();
+    let mut rows: Vec<_> =
+        sums.into_iter().map(|(name, (exposed, hidden))| (name.to_owned(), vec![exposed, hidden])).collect();
     rows.sort_by_key(|(_, parts)| -parts[0]);
     rows
 }
@@ -269,7 +277,17 @@ fn head(names: &[&str]) -> Vec<String> {
 
 fn device_rows(document: &Document) -> Vec<Vec<String>> {
     let mut rows = vec![head(&[
-        "file", "rank", "device", "kernel", "compute", "non-compute", "idle", "comm.", "exposed", "hidden %", "events",
+        "file",
+        "rank",
+        "device",
+        "kernel",
+        "compute",
+        "non-compute",
+        "idle",
+        "comm.",
+        "exposed",
+        "hidden %",
+        "events",
     ])];
     let row = |file: &FileReport, device: &DeviceReport| {
         let (times, overlap, events) = (device.temporal_breakdown?, device.overlap_analysis?, device.events);

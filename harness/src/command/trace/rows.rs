@@ -67,7 +67,9 @@ fn rows(file: &FileReport, device: &DeviceReport, parts: Parts) -> Vec<Vec<Strin
     let mut row = begin(String::new());
     row.extend(figures(device.temporal_breakdown.as_ref(), device.overlap_analysis.as_ref()));
     let EventCounts { computation, communication, memory, dropped_negative, dropped_zero_stamp } = device.events;
-    row.extend([computation, communication, memory, dropped_negative, dropped_zero_stamp].map(|count| count.to_string()));
+    row.extend(
+        [computation, communication, memory, dropped_negative, dropped_zero_stamp].map(|count| count.to_string()),
+    );
     if let Some(idle) = device.idle_causes {
         row.extend([idle.host_wait_us, idle.kernel_wait_us, idle.other_us].map(trace::Microseconds::shortest));
         row.push(idle.gaps.to_string());

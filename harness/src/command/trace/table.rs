@@ -199,9 +199,16 @@ fn collectives(file: &FileReport, device: &DeviceReport, top: usize) -> String {
         })
         .collect();
     if all.len() > top {
-        rows.push(vec![format!("{} others", all.len() - top), String::new(), String::new(), String::new(), String::new()]);
+        rows.push(vec![
+            format!("{} others", all.len() - top),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
     }
-    let title = format!("Communication of {} by collective: us, and how much is exposed", device_title(file, &device.device));
+    let title =
+        format!("Communication of {} by collective: us, and how much is exposed", device_title(file, &device.device));
     table(&title, &["", "count", "time", "exposed", "% exposed"], &rows)
 }
 
@@ -223,9 +230,5 @@ fn comparison(all: &[ComparisonReport]) -> String {
             ]
         })
         .collect();
-    table(
-        "Devices compared, us; spread = (most - least) / mean",
-        &["", "least", "of", "most", "of", "spread %"],
-        &rows,
-    )
+    table("Devices compared, us; spread = (most - least) / mean", &["", "least", "of", "most", "of", "spread %"], &rows)
 }

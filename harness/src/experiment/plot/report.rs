@@ -68,11 +68,8 @@ pub(crate) fn html(collected: &Collected, pairings: &[Pairing], summary: &[Vec<S
         row.extend([judged.standing.name().to_owned(), judged.reasons.join("; ")]);
         rows.push(row);
     }
-    let _ = writeln!(
-        page,
-        "<h2>Attempts</h2>\n<p>Each is raw/&lt;attempt&gt;.json in the run folder.</p>{}",
-        table(&rows)
-    );
+    let _ =
+        writeln!(page, "<h2>Attempts</h2>\n<p>Each is raw/&lt;attempt&gt;.json in the run folder.</p>{}", table(&rows));
     page + page::FOOT
 }
 
