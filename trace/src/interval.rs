@@ -87,7 +87,7 @@ pub fn pieces<const N: usize>(lists: [&[Interval]; N], mut piece: impl FnMut(Int
     let mut next = [0_usize; N];
     let boundary = |list: usize, at: usize| -> Option<i64> {
         let interval = lists[list].get(at / 2)?;
-        Some(if at % 2 == 0 { interval.start } else { interval.end })
+        Some(if at.is_multiple_of(2) { interval.start } else { interval.end })
     };
     let (mut on, mut since) = (0_u32, None::<i64>);
     while let Some(time) = (0..N).filter_map(|list| boundary(list, next[list])).min() {

@@ -198,7 +198,7 @@ mod tests {
                 in_string = !in_string;
                 in_scalar = false;
             } else if in_string {
-                if byte < 0x20 || byte >= 0x80 || byte == b'\\' {
+                if !(0x20..0x80).contains(&byte) || byte == b'\\' {
                     odd.push(at as u32);
                 }
             } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {

@@ -130,7 +130,7 @@ fn rendered(value: &Value, blanks: &mut impl Iterator<Item = u8>, out: &mut Vec<
         );
     };
     let string = |text: &str, blanks: &mut dyn Iterator<Item = u8>, out: &mut Vec<u8>| {
-        if blanks.next().unwrap_or(0) % 2 == 0 {
+        if blanks.next().unwrap_or(0).is_multiple_of(2) {
             out.extend_from_slice(Value::from(text).to_string().as_bytes());
             return;
         }

@@ -9,7 +9,8 @@ impl Recording {
     /// The work of devices among activities: the same figures as from a file that holds them. Kernels are communication if `rules` say so
     /// of their name; calls that share a correlation with work are its launches. `names` is the table of the activities.
     pub fn of_activities(activities: &[Activity], names: &Names, rules: &Rules) -> Recording {
-        let mut recording = Recording { names: names.clone(), ..Recording::default() };
+        let mut recording = Recording::default();
+        recording.names = names.clone();
         let mut by_name = ByName::default();
         for activity in activities {
             let class = match activity.kind {

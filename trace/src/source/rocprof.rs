@@ -174,11 +174,7 @@ impl<'o> Dispatches<'o> {
 
     fn take(&mut self, section: Key, record: Record, recording: &mut Recording) {
         match section {
-            Key::Agents => {
-                if record.kind == Some(GPU) {
-                    self.gpus.extend(record.id);
-                }
-            }
+            Key::Agents if record.kind == Some(GPU) => self.gpus.extend(record.id),
             Key::Symbols => {
                 if let (Some(kernel), Some(name)) = (record.kernel, record.name) {
                     self.kernels.insert(kernel, name);
