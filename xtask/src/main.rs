@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask check | test | bench | campaign`.
 //!
 //! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
-//! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs.
+//! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs, `campaign` is for long measurements.
 //! Nothing of the product depends on this crate.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through them")]
 
@@ -33,9 +33,8 @@ enum Command {
     Test(test::Options),
     /// Measure our kernels (criterion), or our engine against others (--compare)
     Bench(Box<bench::Options>),
-    /// Run a long campaign and print its table
-    #[command(subcommand)]
-    Campaign(campaign::Campaign),
+    /// Long measurements with a seed, a bar and a summary
+    Campaign(campaign::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
         Command::Check => check::run(),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
-        Command::Campaign(campaign) => campaign::run(&campaign),
+        Command::Campaign(options) => campaign::run(&options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -260,6 +260,13 @@ impl Part {
         &self.incoming_chunks
     }
 
+    /// Which bits of a word of vertices are owned ones.
+    #[inline(always)]
+    pub(crate) fn owned_in_word(&self, word: usize) -> u64 {
+        let left = self.owned().saturating_sub(64 * word);
+        if left >= 64 { !0 } else { !(!0 << left) }
+    }
+
     pub(crate) fn ghost_base(&self) -> u32 {
         self.ghost_base
     }

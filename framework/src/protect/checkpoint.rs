@@ -71,8 +71,7 @@ struct Head {
     lists: [usize; 5],
     count: u64,
     arcs: u64,
-    unexplored: u64,
-    was_wide: bool,
+    remaining: u64,
 }
 
 /// One rank's state, read back.
@@ -176,8 +175,7 @@ impl Checkpoints {
             ],
             count: frontier.count,
             arcs: frontier.arcs,
-            unexplored: frontier.unexplored,
-            was_wide: frontier.was_wide,
+            remaining: frontier.remaining,
         };
         let head = serde_json::to_vec(&head)?;
         out.write_all(MAGIC)?;
@@ -260,8 +258,7 @@ impl Head {
             renewed: rest.u32s(renewed)?.into_iter().map(vertex).collect::<Option<_>>()?,
             count: self.count,
             arcs: self.arcs,
-            unexplored: self.unexplored,
-            was_wide: self.was_wide,
+            remaining: self.remaining,
         };
         let fits = self.owned <= self.ghost_base && (self.ghost_base <= self.locals || self.owned == self.locals);
         fits.then_some(())?;

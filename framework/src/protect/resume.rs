@@ -134,8 +134,7 @@ impl Resumable {
             joined: words,
             woken: part.owned_vertices().filter(|&v| is_in(&woken, v)).collect(),
             renewed: part.local_vertices().filter(is_renewed).collect(),
-            unexplored: self.ranks[0].frontier.unexplored,
-            was_wide: self.ranks[0].frontier.was_wide,
+            remaining: self.ranks[0].frontier.remaining,
         }
     }
 }

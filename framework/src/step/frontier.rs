@@ -39,10 +39,8 @@ pub(crate) struct Frontier {
     pub(crate) count: u64,
     /// Arcs out of them.
     pub(crate) arcs: u64,
-    /// Arcs out of vertices of any rank that have not been in the frontier.
-    pub(crate) unexplored: u64,
-    /// Whether the last visit was a wide one (bits).
-    pub(crate) was_wide: bool,
+    /// Vertices of any rank that have not been in the frontier.
+    pub(crate) remaining: u64,
     pub(crate) news: News,
     /// Ghosts that this superstep made offers at.
     pub(crate) offers: Vec<LocalId>,
@@ -71,13 +69,12 @@ pub(crate) struct Resting {
     pub(crate) renewed: Vec<LocalId>,
     pub(crate) count: u64,
     pub(crate) arcs: u64,
-    pub(crate) unexplored: u64,
-    pub(crate) was_wide: bool,
+    pub(crate) remaining: u64,
 }
 
 impl Resting {
     pub(crate) fn hash(&self, seed: u64) -> u64 {
-        let numbers = [self.count, self.arcs, self.unexplored, u64::from(self.was_wide)];
+        let numbers = [self.count, self.arcs, self.remaining];
         let words = hash_of(&self.joined, hash_of(&self.bits, hash_of(&numbers, seed)));
         [&self.members, &self.woken, &self.renewed].iter().fold(words, |hash, list| hash_of(list, hash))
     }
@@ -95,8 +92,7 @@ impl Frontier {
             joined: Bits::new(part.locals()),
             count: 0,
             arcs: 0,
-            unexplored: part.graph_arcs(),
-            was_wide: false,
+            remaining: part.graph_vertices() as u64,
             news: News::Frontier,
             offers: Vec::new(),
             woken: Vec::new(),
@@ -216,7 +212,7 @@ impl Frontier {
 
     /// A checksum of all that rests here between two supersteps and is small: members, not yet those that have joined.
     pub(crate) fn seal(&self) -> u64 {
-        let mut sum = hash_of(&[self.count, self.arcs, self.unexplored, u64::from(self.was_wide)], 0);
+        let mut sum = hash_of(&[self.count, self.arcs, self.remaining], 0);
         for list in self.queues.iter().map(|queue| &queue.0).chain([&self.woken, &self.renewed]) {
             sum = hash_of(list, sum);
         }
@@ -259,7 +255,7 @@ impl Frontier {
         words(&self.joined, &mut to.joined);
         to.woken.clone_from(&self.woken);
         to.renewed.clone_from(&self.renewed);
-        (to.count, to.arcs, to.unexplored, to.was_wide) = (self.count, self.arcs, self.unexplored, self.was_wide);
+        (to.count, to.arcs, to.remaining) = (self.count, self.arcs, self.remaining);
     }
 
     /// Becomes what rested. Members that are no vertices of the part are dropped.
@@ -285,6 +281,6 @@ impl Frontier {
         self.woken.clone_from(&from.woken);
         self.renewed.clone_from(&from.renewed);
         self.clamp(part);
-        (self.arcs, self.unexplored, self.was_wide) = (from.arcs, from.unexplored, from.was_wide);
+        (self.arcs, self.remaining) = (from.arcs, from.remaining);
     }
 }

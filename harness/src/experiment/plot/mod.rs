@@ -1,6 +1,7 @@
 //! Plots and the report of a performance run.
 
 mod idle;
+pub(crate) mod page;
 mod pairs;
 mod report;
 mod stages;
