@@ -86,6 +86,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) framework_set_bits(const Lis
 }
 GK_KERNEL(framework_set_bits)
 
+// The first `count` bits are added to others. Bits beyond are ghosts' and stay out.
+extern "C" __global__ void __launch_bounds__(BLOCK) framework_or_bits(const u32* bits, u32 count, u32* to) {
+    for (u64 word = grid_thread(); word < (count + 31) / 32; word += grid_threads()) {
+        u32 left = count - u32(word) * 32;
+        to[word] |= left < 32 ? bits[word] & ((1u << left) - 1) : bits[word];
+    }
+}
+GK_KERNEL(framework_or_bits)
+
 // The vertices of a list are added to another.
 extern "C" __global__ void __launch_bounds__(BLOCK) framework_append_list(const List list, const List to) {
     u32 length = list.count();

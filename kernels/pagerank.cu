@@ -1,4 +1,5 @@
 // PageRank: the rules of plugins/pagerank.
+#include "gather.cuh"
 #include "operators.cuh"
 
 namespace {

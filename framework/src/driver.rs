@@ -45,7 +45,7 @@ pub fn drive<P: Probe, G: Guard>(
         clock.superstep(iteration);
         guard.observe(step)?;
         step.forget_activity();
-        let mut tally = clock.stage(Stage::GraphUpdate, iteration, || algorithm.superstep(step))?;
+        let mut tally = clock.update(iteration, step, |step| algorithm.superstep(step))?;
         clock.activity(iteration, step.activity());
         let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
         tally.merge(&woken);
@@ -57,7 +57,7 @@ pub fn drive<P: Probe, G: Guard>(
             converged = false;
         }
     }
-    clock.stage(Stage::GraphUpdate, step.index.saturating_sub(1), || algorithm.finish(step))?;
+    clock.update(step.index.saturating_sub(1), step, |step| algorithm.finish(step))?;
     clock.main_loop(began.elapsed());
     Ok(End { iterations: step.index, converged, last: step.total })
 }

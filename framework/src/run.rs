@@ -5,6 +5,7 @@
 
 use crate::algorithm::{GraphAlgorithm, Layout};
 use crate::answer::{Answer, AnswerSpec};
+use crate::device::cuda::Gpus;
 use crate::device::host::{Pool, Waiting, cores};
 use crate::driver::{End, drive};
 use crate::error::{Error, Result};
@@ -22,14 +23,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Where a run happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'d> {
     /// Ranks, at least 1.
     pub ranks: usize,
     /// Threads of each rank, at least 1.
     pub threads: usize,
     /// Which layouts of the arcs may be built.
     pub layouts: Layouts,
+    /// What runs the operators.
+    pub device: Device<'d>,
+}
+
+/// What runs the operators.
+#[derive(Clone, Copy, Default, Debug)]
+pub enum Device<'d> {
+    /// Threads of this machine.
+    #[default]
+    Cpu,
+    /// GPUs, dealt to the ranks in order.
+    Cuda(&'d Gpus),
 }
 
 /// Which layouts of the arcs a run may build.
@@ -42,10 +55,10 @@ pub enum Layouts {
     RowsOnly,
 }
 
-impl Place {
+impl<'d> Place<'d> {
     /// Ranks of so many threads, with the layouts that algorithms ask for.
-    pub fn new(ranks: usize, threads: usize) -> Place {
-        Place { ranks, threads, layouts: Layouts::AsAsked }
+    pub fn new(ranks: usize, threads: usize) -> Place<'d> {
+        Place { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
     }
 
     fn waiting(self) -> Waiting {
@@ -101,7 +114,7 @@ pub struct Costs {
 /// The first error of any rank; a panic counts as one.
 pub fn trial<P: Probe>(
     graph: &Graph,
-    place: Place,
+    place: Place<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
@@ -152,7 +165,7 @@ struct Outcome<P> {
 
 fn guarded<P: Probe>(
     graph: &Graph,
-    place: Place,
+    place: Place<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
     mut transport: impl Transport,
@@ -175,7 +188,7 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
 
 fn one_rank<P: Probe>(
     graph: &Graph,
-    place: Place,
+    place: Place<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: P,
     transport: &mut dyn Transport,
@@ -193,8 +206,12 @@ fn one_rank<P: Probe>(
             Layouts::AsAsked => algorithm.layout(),
             Layouts::RowsOnly => Layout::Rows,
         };
-        let mut step = Step::new(&part, &pool, algorithm.fields(), layout)?;
+        let mut step = match place.device {
+            Device::Cpu => Step::new(&part, &pool, algorithm.fields(), layout)?,
+            Device::Cuda(gpus) => Step::on_device(&part, &pool, algorithm.fields(), gpus)?,
+        };
         let start = algorithm.init(&mut step)?;
+        step.end_update()?;
         Ok((step, start))
     })?;
     let mut exchange = Exchange::new(transport);
@@ -204,7 +221,7 @@ fn one_rank<P: Probe>(
     let end = drive(algorithm.as_mut(), &mut step, &mut exchange, &mut Unguarded, &mut clock, &start)?;
 
     let spec = algorithm.answer();
-    let answer = clock.stage(Stage::FinalResult, 0, || gather(&step, &spec, exchange.transport()))?;
+    let answer = clock.stage(Stage::FinalResult, 0, || gather(&mut step, &spec, exchange.transport()))?;
     let answer = answer.map(|raw| (spec, raw));
     let costs = Costs {
         owned: part.owned() as u64,
@@ -220,8 +237,8 @@ fn one_rank<P: Probe>(
 }
 
 /// The owned values of the answer field from all ranks, in global order, on rank 0.
-fn gather(step: &Step<'_>, spec: &AnswerSpec, transport: &mut dyn Transport) -> Result<Option<Vec<u8>>> {
-    let mine = step.raw_owned(spec.field);
+fn gather(step: &mut Step<'_>, spec: &AnswerSpec, transport: &mut dyn Transport) -> Result<Option<Vec<u8>>> {
+    let mine = step.raw_owned(spec.field)?;
     if transport.ranks() == 1 {
         return Ok(Some(mine));
     }

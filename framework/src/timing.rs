@@ -1,6 +1,8 @@
 //! The accumulators behind the 24 timing fields of schema v9, for one rank and one trial.
 
+use crate::error::Result;
 use crate::probe::{Activity, Probe, Stage};
+use crate::step::Step;
 use std::time::{Duration, Instant};
 
 /// The names of the 24 fields, in order.
@@ -124,6 +126,28 @@ impl<P: Probe> Clock<P> {
             Stage::FinalResult => &mut self.timing.final_result,
         } += end - begin;
         self.probe.span(stage, iteration, begin, end);
+        result
+    }
+
+    /// Runs the algorithm's part of a superstep. Its span is as long as its operators worked: wall time on host threads, the device's
+    /// own time on a device.
+    ///
+    /// # Errors
+    /// What `run` reports, or what failed on the device meanwhile.
+    pub fn update<'r, R>(
+        &mut self,
+        iteration: u32,
+        step: &mut Step<'r>,
+        run: impl FnOnce(&mut Step<'r>) -> Result<R>,
+    ) -> Result<R> {
+        step.begin_update();
+        let begin = self.started.elapsed();
+        let result = run(step);
+        let device_time = step.end_update()?;
+        let wall = self.started.elapsed() - begin;
+        let took = device_time.map_or(wall, |device_time| device_time.min(wall));
+        self.timing.graph_update += took;
+        self.probe.span(Stage::GraphUpdate, iteration, begin, begin + took);
         result
     }
 

@@ -3,8 +3,10 @@
 pub mod golden;
 pub mod graphs;
 pub mod needs;
+pub mod simulated;
 
 use framework::algorithm::{GraphAlgorithm, Registration, Registry};
+use framework::device::cuda::Kernels;
 use framework::error::{Error, Result};
 use framework::graph::Graph;
 use framework::probe::Off;
@@ -53,6 +55,14 @@ impl Case {
         Case { entry, options: options.iter().map(|option| option.as_ref().to_owned()).collect() }
     }
 
+    /// The kernels of the algorithm.
+    ///
+    /// # Panics
+    /// If the plugin brings none.
+    pub fn kernels(&self) -> Kernels {
+        self.entry.kernels.unwrap_or_else(|| panic!("{} brings kernels", self.entry.name))
+    }
+
     /// The algorithm's name.
     pub fn name(&self) -> &'static str {
         self.entry.name
@@ -80,7 +90,7 @@ impl Case {
     ///
     /// # Errors
     /// Whatever the run reports.
-    pub fn run_at(&self, graph: &Graph, place: Place) -> Result<Trial<Off>> {
+    pub fn run_at(&self, graph: &Graph, place: Place<'_>) -> Result<Trial<Off>> {
         trial(graph, place, &|| self.make(), &|_| Off)
     }
 }

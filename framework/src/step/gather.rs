@@ -12,6 +12,9 @@ const AHEAD: usize = 64;
 impl Step<'_> {
     /// Gathers into every owned vertex and settles it. `active` counts all of them.
     pub fn pull<O: GatherOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_pull(op);
+        }
         let mut each: Vec<Line<Settled>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
         match self.tiles.take() {
             Some(tiles) => {

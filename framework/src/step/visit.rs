@@ -31,14 +31,22 @@ pub(super) const PIECE: usize = 64;
 /// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
 const AHEAD: usize = 8;
 
+/// Whether a visit pulls, by numbers that all ranks agree on.
+pub(crate) fn visit_pulls(total: &Tally, unexplored: u64, was_wide: bool, vertices: u64) -> bool {
+    total.arcs > unexplored / ALPHA || was_wide && total.active > vertices / BETA
+}
+
 impl Step<'_> {
     /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.
     pub fn push_or_pull<O: VisitOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_visit(op);
+        }
         self.frontier.absorb(self.part);
         self.consume(self.frontier.count);
-        let (arcs, active, vertices) = (self.total.arcs, self.total.active, self.part.graph_vertices() as u64);
+        let (arcs, vertices) = (self.total.arcs, self.part.graph_vertices() as u64);
         let pulls = self.part.has_incoming()
-            && (arcs > self.frontier.unexplored / ALPHA || self.frontier.was_wide && active > vertices / BETA);
+            && visit_pulls(&self.total, self.frontier.unexplored, self.frontier.was_wide, vertices);
         self.frontier.unexplored = self.frontier.unexplored.saturating_sub(arcs);
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {

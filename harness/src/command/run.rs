@@ -94,7 +94,7 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-fn place(options: &RunArgs) -> Result<(Place, Method)> {
+fn place(options: &RunArgs) -> Result<(Place<'static>, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
         (None, ranks) => ranks.unwrap_or(1),
         (Some(Method::SingleCpuBaseline), None | Some(1)) => 1,
@@ -113,7 +113,7 @@ fn place(options: &RunArgs) -> Result<(Place, Method)> {
         LayoutChoice::Auto => Layouts::AsAsked,
         LayoutChoice::Rows => Layouts::RowsOnly,
     };
-    Ok((Place { ranks, threads, layouts }, Method::of(ranks)))
+    Ok((Place { ranks, threads, layouts, device: framework::run::Device::Cpu }, Method::of(ranks)))
 }
 
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
@@ -152,7 +152,7 @@ struct Run<'a, I> {
     options: &'a RunArgs,
     algorithm: &'a dyn GraphAlgorithm,
     graph: &'a Graph,
-    place: Place,
+    place: Place<'a>,
     method: Method,
 }
 

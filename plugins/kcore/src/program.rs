@@ -16,7 +16,7 @@ use framework::fault::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
-use framework::op::{Access, EdgeOp, SelectOp, VertexOp};
+use framework::op::{Access, EdgeOp, Scalars, SelectOp, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::sum::Sum;
@@ -76,6 +76,7 @@ macro_rules! degree_and_loss {
 }
 
 impl VertexOp for Count {
+    const KERNEL: &'static str = "kcore_count";
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, part: &Part, v: LocalId) -> bool {
@@ -85,6 +86,7 @@ impl VertexOp for Count {
 }
 
 impl SelectOp for ByDegree {
+    const KERNEL: &'static str = "kcore_by_degree";
     type View<'a> = Changing<'a, u32>;
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         bind.changing(DEGREE)
@@ -96,6 +98,10 @@ impl SelectOp for ByDegree {
 }
 
 impl EdgeOp for Peel {
+    const KERNEL: &'static str = "kcore_peel";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     degree_and_loss!();
     #[inline(always)]
     fn edge<A: Access>(&self, (degree, _): Self::View<'_>, dst: LocalId) -> bool {
@@ -121,6 +127,10 @@ impl EdgeOp for Peel {
 }
 
 impl VertexOp for Lose {
+    const KERNEL: &'static str = "kcore_lose";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     degree_and_loss!();
     fn vertex<A: Access>(&self, (degree, loss): Self::View<'_>, _: &Part, v: LocalId) -> bool {
         let was = degree.get(v);
@@ -132,6 +142,10 @@ impl VertexOp for Lose {
 }
 
 impl VertexOp for Member {
+    const KERNEL: &'static str = "kcore_member";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.k)
+    }
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {
@@ -167,13 +181,16 @@ impl GraphAlgorithm for KCore {
         step.sift(&Lose { level: self.level });
         self.is_peeled |= step.total.carry.value() > 0.0;
         let mut carry = Sum::default();
-        if step.total.active == 0 {
-            if self.select(step).active > 0 {
+        let tally = if step.total.active == 0 {
+            let (chosen, tally) = self.select_and_peel(step);
+            if chosen.active > 0 {
                 carry.add(1.0);
             }
             self.is_peeled = false;
-        }
-        let tally = step.push(&Peel { level: self.level });
+            tally
+        } else {
+            step.push(&Peel { level: self.level })
+        };
         Ok(Tally { least: self.least, carry, ..tally })
     }
 
@@ -237,8 +254,8 @@ impl GraphAlgorithm for KCore {
 }
 
 impl KCore {
-    /// The next level: its vertices become the frontier. Only what all ranks agreed on decides the level.
-    fn select(&mut self, step: &mut Step<'_>) -> Tally {
+    /// The next level: its vertices become the frontier, and leave. Only what all ranks agreed on decides the level.
+    fn select_and_peel(&mut self, step: &mut Step<'_>) -> (Tally, Tally) {
         self.level = match self.k {
             Some(k) => k - 1,
             None if step.index == 0 => 0,
@@ -249,9 +266,9 @@ impl KCore {
         if self.k.is_some() {
             step.for_each(&Floor { level: self.level });
         }
-        let chosen = step.select(&ByDegree, self.level);
+        let (chosen, tally) = step.select_then_push(&ByDegree, self.level, &Peel { level: self.level });
         self.least = chosen.least;
-        chosen
+        (chosen, tally)
     }
 }
 
@@ -261,6 +278,10 @@ struct Floor {
 }
 
 impl VertexOp for Floor {
+    const KERNEL: &'static str = "kcore_floor";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {
