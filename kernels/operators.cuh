@@ -87,12 +87,11 @@ template <class Rule> GK_DEVICE void visit_push_hubs(const Call& call, const Fro
     report_arcs(arcs, frontier.report);
 }
 
-// Neighbours that a thread looks at alone before its warp helps; most vertices find one at once.
-constexpr u32 LOOK_ALONE = 8;
-
 // Bits to bits: each vertex that has not joined looks for a neighbour in the frontier. A warp owns each word, so there are no atomic
 // updates. Source: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 template <class Rule> GK_DEVICE void visit_pull(const Call& call, const Frontier& frontier) {
+    // Neighbours that a thread looks at alone before its warp helps; most vertices find one at once.
+    constexpr u32 LOOK_ALONE = 8;
     Rule rule(call);
     const Part& part = call.part;
     u64 active = 0, arcs = 0;

@@ -1,5 +1,6 @@
 //! The options of a run, as typed.
 
+use crate::device::DeviceChoice;
 use clap::{Args, ValueEnum, ValueHint, value_parser};
 use framework::graph::Format;
 use std::path::PathBuf;
@@ -41,13 +42,13 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Graph")]
     pub(crate) directed: bool,
 
-    /// Device to run on
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
-    pub(crate) device: Device,
+    /// Device to run on: auto, cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    #[arg(long, value_name = "DEVICE", default_value_t, help_heading = "Run")]
+    pub(crate) device: DeviceChoice,
     /// Threads of each rank [default: cores / ranks]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096), help_heading = "Run")]
     pub(crate) threads: Option<u32>,
-    /// Ranks [default: 1; 2 with a multi method]
+    /// Ranks [default: 1; 2 with a multi method; one for each GPU listed]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024), help_heading = "Run")]
     pub(crate) ranks: Option<u32>,
     /// How ranks reach each other
@@ -95,16 +96,6 @@ fn unit(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "give a number from 0 to 1".into())
 }
 
-/// Where operators run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum Device {
-    /// The best there is
-    #[default]
-    Auto,
-    /// Threads of this machine
-    Cpu,
-}
-
 /// How ranks reach each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Transport {
@@ -141,16 +132,35 @@ pub(crate) enum Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Method {
-    /// One rank
+    /// One rank on host threads
     SingleCpuBaseline,
-    /// Two or more ranks
+    /// Two or more ranks on host threads
     MultiCpuBaseline,
+    /// One rank on a GPU
+    SingleGpuBaseline,
+    /// Two or more ranks on GPUs
+    MultiGpuBaseline,
 }
 
 impl Method {
-    /// By its number of ranks.
-    pub(crate) fn of(ranks: usize) -> Method {
-        if ranks == 1 { Method::SingleCpuBaseline } else { Method::MultiCpuBaseline }
+    /// By its number of ranks and its device.
+    pub(crate) fn of(ranks: usize, is_gpu: bool) -> Method {
+        match (ranks > 1, is_gpu) {
+            (false, false) => Method::SingleCpuBaseline,
+            (true, false) => Method::MultiCpuBaseline,
+            (false, true) => Method::SingleGpuBaseline,
+            (true, true) => Method::MultiGpuBaseline,
+        }
+    }
+
+    /// Whether it runs on two or more ranks.
+    pub(crate) fn is_multi(self) -> bool {
+        matches!(self, Method::MultiCpuBaseline | Method::MultiGpuBaseline)
+    }
+
+    /// Whether it runs on GPUs.
+    pub(crate) fn is_gpu(self) -> bool {
+        matches!(self, Method::SingleGpuBaseline | Method::MultiGpuBaseline)
     }
 
     /// As records have it.
@@ -158,6 +168,8 @@ impl Method {
         match self {
             Method::SingleCpuBaseline => "single_cpu_baseline",
             Method::MultiCpuBaseline => "multi_cpu_baseline",
+            Method::SingleGpuBaseline => "single_gpu_baseline",
+            Method::MultiGpuBaseline => "multi_gpu_baseline",
         }
     }
 }

@@ -27,7 +27,7 @@ fn on_all(mut law: impl FnMut(&Case, &dyn GraphAlgorithm, &Graph, &str)) {
 }
 
 fn gpus(case: &Case, devices: &[DeviceInfo], count: usize) -> Gpus {
-    Gpus::new(devices[..count].to_vec(), case.kernels())
+    Gpus::new(devices[..count.min(devices.len())].to_vec(), case.kernels())
 }
 
 /// Equal by hash, or, for reals, within the distance that two sound answers may have.

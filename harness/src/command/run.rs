@@ -3,6 +3,7 @@
 use super::stdout_failed;
 use crate::answer_file;
 use crate::dataset;
+use crate::device::Chosen;
 use crate::facts;
 use crate::instrument::Instrument;
 use crate::options::{LayoutChoice, Method, RunArgs};
@@ -36,7 +37,11 @@ pub(crate) fn run<I: Instrument>(
     refuse_foreign_launcher()?;
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
-    let (place, method) = place(options)?;
+    let chosen = Chosen::of(&options.device, options.method, entry)?;
+    let (place, method) = place(options, &chosen)?;
+    if options.layout == LayoutChoice::Rows && chosen.is_gpu() {
+        return Err(Error::usage("--layout rows has no effect on cuda, which builds nothing else; leave it out"));
+    }
     if options.layout == LayoutChoice::Rows && algorithm.layout() == Layout::Rows {
         return Err(Error::usage(format!(
             "--layout rows has no effect on {}, which asks for nothing else; leave it out",
@@ -55,14 +60,16 @@ pub(crate) fn run<I: Instrument>(
     let reading = begin.elapsed();
     algorithm.prepare(&graph)?;
 
-    let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, place, method };
+    let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, chosen: &chosen, place, method };
     let mut records = Records { out: std::io::stdout().lock() };
     let metadata = run.metadata();
     records.say("BENCHMARK_METADATA", &metadata)?;
     run.introduce(reading);
     let mut is_sound = true;
     for round in 0..options.warmup + options.trials {
-        let done = run.trial(&make, shows_bar)?;
+        let done = run.trial(&make, shows_bar);
+        chosen.say_notes();
+        let done = done?;
         let Some(number) = round.checked_sub(options.warmup) else { continue };
         is_sound &= run.report(number, &done, &mut records)?;
         instrument.keep(&metadata, &done.ranks)?;
@@ -94,12 +101,11 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-fn place(options: &RunArgs) -> Result<(Place<'static>, Method)> {
+fn place<'d>(options: &RunArgs, chosen: &'d Chosen) -> Result<(Place<'d>, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
-        (None, ranks) => ranks.unwrap_or(1),
-        (Some(Method::SingleCpuBaseline), None | Some(1)) => 1,
-        (Some(Method::MultiCpuBaseline), None) => 2,
-        (Some(Method::MultiCpuBaseline), Some(ranks @ 2..)) => ranks,
+        (None, ranks) => ranks.unwrap_or(chosen.ranks()),
+        (Some(method), None) => if method.is_multi() { chosen.ranks().max(2) } else { 1 },
+        (Some(method), Some(ranks)) if (ranks > 1) == method.is_multi() => ranks,
         (Some(method), Some(ranks)) => {
             return Err(Error::usage(format!(
                 "--method {} and --ranks {ranks} contradict each other: single means one rank, multi two or more; \
@@ -108,12 +114,13 @@ fn place(options: &RunArgs) -> Result<(Place<'static>, Method)> {
             )));
         }
     };
+    chosen.fit(ranks)?;
     let threads = options.threads.map_or_else(|| (cores() / ranks).max(1), |threads| threads as usize);
     let layouts = match options.layout {
         LayoutChoice::Auto => Layouts::AsAsked,
         LayoutChoice::Rows => Layouts::RowsOnly,
     };
-    Ok((Place { ranks, threads, layouts, device: framework::run::Device::Cpu }, Method::of(ranks)))
+    Ok((Place { ranks, threads, layouts, device: chosen.device() }, Method::of(ranks, chosen.is_gpu())))
 }
 
 fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
@@ -152,6 +159,7 @@ struct Run<'a, I> {
     options: &'a RunArgs,
     algorithm: &'a dyn GraphAlgorithm,
     graph: &'a Graph,
+    chosen: &'a Chosen,
     place: Place<'a>,
     method: Method,
 }
@@ -193,7 +201,7 @@ impl<I: Instrument> Run<'_, I> {
             threads: self.place.threads,
             transport: "local".into(),
             hostnames: vec![facts::hostname(); ranks],
-            devices: (0..ranks).map(|rank| facts::cpu(Rank(rank as u32), self.place.threads)).collect(),
+            devices: (0..ranks).map(|rank| self.chosen.record(Rank(rank as u32), self.place.threads)).collect(),
             trials: self.options.trials,
             warmup: self.options.warmup,
         }
@@ -232,8 +240,9 @@ impl<I: Instrument> Run<'_, I> {
             reading.as_secs_f64() * 1e3,
         ));
         say(&format!(
-            "run      {} on cpu, {} x {}, {}",
+            "run      {} on {}, {} x {}, {}",
             self.entry.name,
+            self.chosen.label(self.place.ranks),
             counted(self.place.ranks as u64, "rank"),
             counted(self.place.threads as u64, "thread"),
             self.method.name(),
@@ -263,8 +272,9 @@ impl<I: Instrument> Run<'_, I> {
         if timings.len() > 1 {
             for (rank, timing) in timings.into_iter().enumerate() {
                 let hostname = facts::hostname();
+                let device = self.chosen.record(Rank(rank as u32), self.place.threads).kind;
                 let record =
-                    RankTimingRecord { trial: number, rank: rank as u32, hostname, device: "cpu".into(), timing };
+                    RankTimingRecord { trial: number, rank: rank as u32, hostname, device, timing };
                 records.say("BENCHMARK_RANK_TIMING", &record)?;
             }
         }

@@ -198,3 +198,12 @@ extern "C" int gk_host_launch(const gk::Entry* e, const u32* g, const u32* b, u3
     if (switches) *switches = sw;
     return 0;
 }
+
+// The kernel of a name, or null: for tests of the shim itself.
+extern "C" const gk::Entry* gk_host_find(const char* name) {
+    for (gk::Entry* entry = gk::first_entry; entry; entry = entry->next)
+        if (strcmp(entry->name, name) == 0) return entry;
+    return nullptr;
+}
+// Bytes of argument `place` of a kernel, or 0.
+extern "C" u32 gk_host_argument(const gk::Entry* entry, u32 place) { return place < entry->nargs ? entry->sizes[place] : 0; }

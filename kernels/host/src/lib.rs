@@ -5,7 +5,7 @@
 //! and wrong results; it does not find races between streams. Devices are called `simulated device N`.
 //!
 //! Environment: `GRAPHALG_SIM_DEVICES` (1), `_MEMORY` (bytes a device), `_DRIVER` (13000), `_SEED` (shuffles schedules), `_WORKERS`
-//! (threads that run blocks), `_FAULT_AT` (the launch that loses the device), `_LAUNCHES` (a file that gets counts by kernel at exit).
+//! (threads that run blocks), `_FAULT_AT` (the launch that loses the device), `_SHORT` (allocations of so many bytes lack the last four), `_LAUNCHES` (a file that gets counts by kernel at exit).
 
 use std::path::Path;
 
@@ -21,4 +21,4 @@ pub fn folder_with_address_sanitizer() -> Option<&'static Path> {
 }
 
 /// What a test that cannot have it needs.
-pub const NEEDS: &str = "g++ on x86-64 (the simulated CUDA driver)";
+pub const NEEDS: &str = "g++ on x86-64 (the simulated CUDA driver is built with it)";

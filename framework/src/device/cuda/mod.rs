@@ -5,6 +5,7 @@
 //! kernels by name, and what an operator adds up comes back in one small copy. Nothing waits for a whole device.
 //! An error of a launch stays with the engine; operators after it do nothing, and the driver finds it after the superstep.
 
+mod bandwidth;
 mod cache;
 mod compile;
 mod driver;
@@ -15,6 +16,7 @@ mod operators;
 mod probe;
 mod upload;
 
+pub use bandwidth::{Bandwidth, bandwidth};
 pub use compile::{Compiled, Usage, compile, has_nvrtc, nvrtc_version, whole_source};
 pub use driver::DeviceInfo;
 pub(crate) use engine::Engine;
