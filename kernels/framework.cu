@@ -3,7 +3,7 @@
 
 // How an offer is merged into a field, and what kind of number the field holds; as layout.rs.
 constexpr u32 KIND_U32 = 0;
-constexpr u32 MERGE_NONE = 0, MERGE_MIN = 1, MERGE_ADD = 2;
+constexpr u32 MERGE_MIN = 1, MERGE_ADD = 2; // 0: offers are not merged
 
 // The fields that exchange carries, in the order of a message.
 struct Columns {

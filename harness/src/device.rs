@@ -35,9 +35,12 @@ impl FromStr for DeviceChoice {
             _ => {}
         }
         let list = text.strip_prefix("cuda:").ok_or_else(wrong)?;
-        let indices: Vec<usize> = list.split(',').map(|index| index.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
+        let indices: Vec<usize> =
+            list.split(',').map(|index| index.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
         match (1..indices.len()).find(|&place| indices[..place].contains(&indices[place])) {
-            Some(place) => Err(format!("`{text}` lists cuda:{} twice; ranks share a device without that", indices[place])),
+            Some(place) => {
+                Err(format!("`{text}` lists cuda:{} twice; ranks share a device without that", indices[place]))
+            }
             None => Ok(DeviceChoice::Cuda(indices)),
         }
     }
@@ -89,7 +92,10 @@ impl Chosen {
             DeviceChoice::Cpu => Ok(on_cpu),
             DeviceChoice::Cuda(list) => {
                 let kernels = entry.kernels.ok_or_else(|| {
-                    Error::usage(format!("{} has no kernels, so it does not run on cuda; pass --device cpu", entry.name))
+                    Error::usage(format!(
+                        "{} has no kernels, so it does not run on cuda; pass --device cpu",
+                        entry.name
+                    ))
                 })?;
                 let picked = pick(&devices()?, list)?;
                 Ok(Chosen { gpus: Some(Gpus::new(picked, kernels)), listed: list.len() })
@@ -181,7 +187,10 @@ fn pick(all: &[DeviceInfo], list: &[usize]) -> Result<Vec<DeviceInfo>> {
     list.iter()
         .map(|&index| {
             all.iter().find(|device| device.index == index).cloned().ok_or_else(|| {
-                Error::Environment(format!("there is no cuda:{index}; this machine has {} (harness list shows them)", there()))
+                Error::Environment(format!(
+                    "there is no cuda:{index}; this machine has {} (harness list shows them)",
+                    there()
+                ))
             })
         })
         .collect()

@@ -26,7 +26,8 @@ fn main() {
         ("asan", "GRAPHALG_SIMULATED_CUDA_ASAN", &["-fsanitize=address", "-fno-omit-frame-pointer"][..]),
     ] {
         let folder = out.join(name);
-        let built = build(&kernels, &sources, &folder, flags).map(|()| folder.display().to_string()).unwrap_or_default();
+        let built =
+            build(&kernels, &sources, &folder, flags).map(|()| folder.display().to_string()).unwrap_or_default();
         println!("cargo:rustc-env={variable}={built}");
     }
 }
@@ -38,8 +39,16 @@ fn build(kernels: &Path, sources: &[PathBuf], folder: &Path, flags: &[&str]) -> 
     let compiler = cc::Build::new().cpp(true).opt_level(2).debug(false).warnings(false).try_get_compiler().ok()?;
     Command::new(compiler.path()).arg("--version").output().ok()?;
     fs::create_dir_all(folder).expect("OUT_DIR is writable");
-    let fixed =
-        ["-std=c++17", "-O2", "-fPIC", "-fno-exceptions", "-fno-strict-aliasing", "-ffp-contract=off", "-pthread", "-Wno-unknown-pragmas"];
+    let fixed = [
+        "-std=c++17",
+        "-O2",
+        "-fPIC",
+        "-fno-exceptions",
+        "-fno-strict-aliasing",
+        "-ffp-contract=off",
+        "-pthread",
+        "-Wno-unknown-pragmas",
+    ];
     let object = |source: &PathBuf| folder.join(source.file_name().expect("a file")).with_extension("o");
     let running: Vec<_> = sources
         .iter()
@@ -55,6 +64,9 @@ fn build(kernels: &Path, sources: &[PathBuf], folder: &Path, flags: &[&str]) -> 
     let mut link = Command::new(compiler.path());
     // The name that cudarc asks for first, so that a copy loaded by path answers it.
     link.args(["-shared", "-pthread", "-Wl,-soname,libcuda.so", "-o"]).arg(folder.join("libcuda.so")).args(flags);
-    assert!(link.args(sources.iter().map(object)).status().is_ok_and(|status| status.success()), "libcuda.so does not link");
+    assert!(
+        link.args(sources.iter().map(object)).status().is_ok_and(|status| status.success()),
+        "libcuda.so does not link"
+    );
     Some(())
 }

@@ -65,7 +65,10 @@ fn every_kernel_compiles_for_every_architecture_within_its_ceilings() {
             let compiled = compile(&kernels, architecture).unwrap_or_else(|error| panic!("{error}"));
             assert!(compiled.image.starts_with(b"\x7fELF"), "{} for {architecture}", kernels.name);
             // NVRTC 12.9 says of old architectures that 13 will not have them; that is why it is 12.9.
-            let mut warnings = compiled.log.lines().filter(|line| line.contains("warning") && !line.contains("are deprecated and may be removed"));
+            let mut warnings = compiled
+                .log
+                .lines()
+                .filter(|line| line.contains("warning") && !line.contains("are deprecated and may be removed"));
             assert_eq!(warnings.next(), None, "{} for {architecture}", kernels.name);
             let usage = compiled.usage();
             assert!(!usage.is_empty(), "{} holds kernels", kernels.name);
@@ -91,7 +94,12 @@ fn every_kernel_compiles_for_every_architecture_within_its_ceilings() {
         let (kernel, registers, spilled, shared): (String, u32, u32, u32) = row.expect("a row of four");
         ceilings.insert(kernel, [registers, spilled, shared]);
     }
-    assert!(ceilings.keys().eq(most.keys()), "rows of kernels/ceilings.csv: {:?}\nkernels: {:?}", ceilings.keys(), most.keys());
+    assert!(
+        ceilings.keys().eq(most.keys()),
+        "rows of kernels/ceilings.csv: {:?}\nkernels: {:?}",
+        ceilings.keys(),
+        most.keys()
+    );
     for (kernel, now) in &most {
         let ceiling = &ceilings[kernel];
         assert!(now.iter().zip(ceiling).all(|(now, ceiling)| now <= ceiling), "{kernel}: {now:?} above {ceiling:?}");

@@ -11,6 +11,8 @@ use graphalg_tests::{Case, cases, graphs};
 
 /// Ranks and devices.
 const PLACES: [(usize, usize); 6] = [(1, 1), (2, 2), (3, 3), (4, 4), (3, 2), (4, 1)];
+/// For PageRank, which runs a hundred rounds.
+const PLACES_FOR_MANY_ROUNDS: [(usize, usize); 2] = [(1, 1), (4, 3)];
 
 fn on_all(mut law: impl FnMut(&Case, &dyn GraphAlgorithm, &Graph, &str)) {
     for (name, arcs) in graphs::small() {
@@ -46,7 +48,8 @@ fn the_answer_is_that_of_the_cpu_device_on_any_number_of_devices() {
     let Some(devices) = devices_for("the_answer_is_that_of_the_cpu_device_on_any_number_of_devices") else { return };
     on_all(|case, algorithm, graph, what| {
         let on_cpu = case.run(graph, 1, 1).expect(what);
-        for (ranks, count) in PLACES {
+        let places = if case.name() == "pagerank" { &PLACES_FOR_MANY_ROUNDS[..] } else { &PLACES };
+        for &(ranks, count) in places {
             let what = format!("{what}, {ranks} ranks on {count} devices");
             let gpus = gpus(case, &devices, count);
             let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
@@ -64,15 +67,13 @@ fn the_answer_is_that_of_the_cpu_device_on_any_number_of_devices() {
 fn ranks_on_devices_send_what_ranks_on_threads_send() {
     let Some(devices) = devices_for("ranks_on_devices_send_what_ranks_on_threads_send") else { return };
     on_all(|case, _, graph, what| {
-        for ranks in [2, 3] {
+        // What cc contracts in a part depends on the order of threads, and so does which vertices then change.
+        let ranks_tried: &[usize] = if case.name() == "cc" { &[] } else { &[2, 3] };
+        for &ranks in ranks_tried {
             let on_cpu = case.run(graph, ranks, 1).expect(what);
             let gpus = gpus(case, &devices, ranks);
             let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
             let on_gpu = case.run_at(graph, place).expect(what);
-            // What cc contracts in a part depends on the order of threads: which vertices then change, too.
-            if case.name() == "cc" {
-                continue;
-            }
             assert_eq!(on_cpu.end.iterations, on_gpu.end.iterations, "{what}");
             for (cpu, gpu) in on_cpu.ranks.iter().zip(&on_gpu.ranks) {
                 assert_eq!(cpu.costs.exchange_bytes, gpu.costs.exchange_bytes, "{what}, {ranks} ranks");

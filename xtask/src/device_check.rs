@@ -158,7 +158,8 @@ impl Check<'_> {
 
     /// Bytes a second of plain copies.
     fn bandwidth(&self) -> Result<Value> {
-        let output = self.program(BANDWIDTH).stderr(Stdio::inherit()).output().context("device_bandwidth does not start")?;
+        let output =
+            self.program(BANDWIDTH).stderr(Stdio::inherit()).output().context("device_bandwidth does not start")?;
         if !output.status.success() {
             bail!("the bandwidth cannot be measured; the message is above");
         }
@@ -187,7 +188,18 @@ impl Check<'_> {
             let name = format!("{name}-{scale}");
             if !path.is_file() {
                 let mut generate = self.program(HARNESS);
-                generate.args(["graph", "generate", kind, "--scale", &scale, "--edge-factor", factor, "--seed", "1", "-o"]);
+                generate.args([
+                    "graph",
+                    "generate",
+                    kind,
+                    "--scale",
+                    &scale,
+                    "--edge-factor",
+                    factor,
+                    "--seed",
+                    "1",
+                    "-o",
+                ]);
                 report.run(&format!("generate {name}"), generate.arg(&path));
             }
             graphs.push(Graph { name, path });
@@ -212,7 +224,12 @@ impl Check<'_> {
             let sums = |records: &Records| records.results[0]["check_sums"].clone();
             if name == "pagerank" {
                 let bound = 2.0 * 1e-6 * 0.85 / 0.15;
-                let pairs = sums(&gpu).as_array().cloned().unwrap_or_default().into_iter().zip(sums(&cpu).as_array().cloned().unwrap_or_default());
+                let pairs = sums(&gpu)
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default()
+                    .into_iter()
+                    .zip(sums(&cpu).as_array().cloned().unwrap_or_default());
                 let apart = pairs.map(|(a, b)| (a.as_f64().unwrap_or(f64::NAN) - b.as_f64().unwrap_or(f64::NAN)).abs());
                 if !apart.clone().all(|apart| apart <= bound) || apart.count() != 8 {
                     bail!("pagerank on {}: check sums differ by more than {bound:e}", graph.name);
@@ -233,7 +250,10 @@ impl Check<'_> {
         };
         let (kernel, main, setup) = (median("gpu_compute_ms"), median("main_loop_ms"), median("single_gpu_setup_ms"));
         let rounds = gpu.results[0]["iterations"].as_f64().unwrap_or(f64::NAN);
-        let (arcs, vertices) = (gpu.metadata["graph"]["arcs"].as_f64().unwrap_or(0.0), gpu.metadata["graph"]["vertices"].as_f64().unwrap_or(0.0));
+        let (arcs, vertices) = (
+            gpu.metadata["graph"]["arcs"].as_f64().unwrap_or(0.0),
+            gpu.metadata["graph"]["vertices"].as_f64().unwrap_or(0.0),
+        );
         let mut line = format!(
             "{:<10} {algorithm:<9} {rounds:>5.0} supersteps, main loop {main:>9.3} ms, device {kernel:>9.3} ms, set-up {setup:>8.1} ms",
             graph.name
@@ -259,7 +279,13 @@ impl Check<'_> {
 
     fn records(&self, graph: &Graph, algorithm: &[&str], options: &[&str]) -> Result<Records> {
         let mut command = self.program(HARNESS);
-        command.arg("--algorithm").args(algorithm).arg("--graph").arg(&graph.path).args(options).args(["--progress", "off"]);
+        command
+            .arg("--algorithm")
+            .args(algorithm)
+            .arg("--graph")
+            .arg(&graph.path)
+            .args(options)
+            .args(["--progress", "off"]);
         let output = command.output().context("harness does not start")?;
         if !output.status.success() {
             bail!("{} on {}: {}", algorithm[0], graph.name, String::from_utf8_lossy(&output.stderr));

@@ -140,7 +140,8 @@ fn pip(package: &str, folder: &Path) -> Result<()> {
     let by_hand = format!("python3 -m pip install --no-deps --target {} {package}", folder.display());
     let mut command = Command::new("python3");
     command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"]).arg(folder).arg(package);
-    let status = command.status().with_context(|| format!("python3 does not start; install it, then\n    {by_hand}"))?;
+    let status =
+        command.status().with_context(|| format!("python3 does not start; install it, then\n    {by_hand}"))?;
     if !status.success() {
         bail!("pip failed, its message is above; try\n    {by_hand}");
     }

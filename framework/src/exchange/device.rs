@@ -90,7 +90,13 @@ impl Exchange<'_> {
         self.rows.0.resize_with(self.places.len(), Vec::new);
     }
 
-    fn send_packed(&mut self, fields: &Fields, slots: &[usize], packed: &Packed, route: impl Fn(usize) -> usize) -> Result<()> {
+    fn send_packed(
+        &mut self,
+        fields: &Fields,
+        slots: &[usize],
+        packed: &Packed,
+        route: impl Fn(usize) -> usize,
+    ) -> Result<()> {
         let kinds: Vec<Kind> = slots.iter().map(|&slot| fields.specs()[slot].kind).collect();
         let count = packed.items.len();
         for peer in 0..self.places.len() {
@@ -120,7 +126,11 @@ impl Exchange<'_> {
             }
             let values = by_slot.concat();
             let engine = step.engine.as_mut().expect("a step on a device");
-            if copies { engine.put(slots, &vertices, &values, renews)? } else { engine.merge(slots, &vertices, &values)? }
+            if copies {
+                engine.put(slots, &vertices, &values, renews)?
+            } else {
+                engine.merge(slots, &vertices, &values)?
+            }
         }
         Ok(())
     }

@@ -55,7 +55,12 @@ impl Step<'_> {
         self.engine().attempt(|engine| engine.select(&rule, bound, None)).0
     }
 
-    pub(super) fn device_select_then_push<S: SelectOp, O: EdgeOp>(&mut self, op: &S, bound: u32, then: &O) -> (Tally, Tally) {
+    pub(super) fn device_select_then_push<S: SelectOp, O: EdgeOp>(
+        &mut self,
+        op: &S,
+        bound: u32,
+        then: &O,
+    ) -> (Tally, Tally) {
         let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, O));
         let (chosen, tally, consumed) = self.engine().attempt(|engine| engine.select(&select, bound, Some(&push)));
         self.consume(consumed);

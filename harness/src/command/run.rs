@@ -60,7 +60,16 @@ pub(crate) fn run<I: Instrument>(
     let reading = begin.elapsed();
     algorithm.prepare(&graph)?;
 
-    let run = Run { instrument, entry, options, algorithm: algorithm.as_ref(), graph: &graph, chosen: &chosen, place, method };
+    let run = Run {
+        instrument,
+        entry,
+        options,
+        algorithm: algorithm.as_ref(),
+        graph: &graph,
+        chosen: &chosen,
+        place,
+        method,
+    };
     let mut records = Records { out: std::io::stdout().lock() };
     let metadata = run.metadata();
     records.say("BENCHMARK_METADATA", &metadata)?;
@@ -104,7 +113,13 @@ fn refuse_foreign_launcher() -> Result<()> {
 fn place<'d>(options: &RunArgs, chosen: &'d Chosen) -> Result<(Place<'d>, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
         (None, ranks) => ranks.unwrap_or(chosen.ranks()),
-        (Some(method), None) => if method.is_multi() { chosen.ranks().max(2) } else { 1 },
+        (Some(method), None) => {
+            if method.is_multi() {
+                chosen.ranks().max(2)
+            } else {
+                1
+            }
+        }
         (Some(method), Some(ranks)) if (ranks > 1) == method.is_multi() => ranks,
         (Some(method), Some(ranks)) => {
             return Err(Error::usage(format!(
@@ -273,8 +288,7 @@ impl<I: Instrument> Run<'_, I> {
             for (rank, timing) in timings.into_iter().enumerate() {
                 let hostname = facts::hostname();
                 let device = self.chosen.record(Rank(rank as u32), self.place.threads).kind;
-                let record =
-                    RankTimingRecord { trial: number, rank: rank as u32, hostname, device, timing };
+                let record = RankTimingRecord { trial: number, rank: rank as u32, hostname, device, timing };
                 records.say("BENCHMARK_RANK_TIMING", &record)?;
             }
         }

@@ -4,11 +4,20 @@
 use std::ffi::{CString, c_void};
 use std::process::Command;
 
-type Launch = unsafe extern "C" fn(*const c_void, *const u32, *const u32, u32, *mut *mut c_void, u32, u32, u64, *mut u64) -> i32;
+type Launch =
+    unsafe extern "C" fn(*const c_void, *const u32, *const u32, u32, *mut *mut c_void, u32, u32, u64, *mut u64) -> i32;
 type Find = unsafe extern "C" fn(*const std::ffi::c_char) -> *const c_void;
 
 /// Runs a kernel of two arguments, or one, on so many blocks of so many threads.
-fn launch(name: &str, blocks: u32, threads: u32, out: &mut [u32], count: Option<u32>, workers: u32, seed: u64) -> Option<()> {
+fn launch(
+    name: &str,
+    blocks: u32,
+    threads: u32,
+    out: &mut [u32],
+    count: Option<u32>,
+    workers: u32,
+    seed: u64,
+) -> Option<()> {
     let library = kernels_host::folder()?.join("libcuda.so");
     // SAFETY: our own library.
     let library = unsafe { libloading::Library::new(library) }.expect("it loads");
@@ -25,7 +34,17 @@ fn launch(name: &str, blocks: u32, threads: u32, out: &mut [u32], count: Option<
     let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
     // SAFETY: the arguments are the kernel's, and `out` is as large as it writes.
     let code = unsafe {
-        launch(kernel, grid.as_ptr(), block.as_ptr(), 0, arguments.as_mut_ptr(), arguments.len() as u32, workers, seed, std::ptr::null_mut())
+        launch(
+            kernel,
+            grid.as_ptr(),
+            block.as_ptr(),
+            0,
+            arguments.as_mut_ptr(),
+            arguments.len() as u32,
+            workers,
+            seed,
+            std::ptr::null_mut(),
+        )
     };
     assert_eq!(code, 0);
     Some(())
@@ -52,8 +71,7 @@ fn two_hundred_schedules_agree_on_every_warp_and_block_operation() {
             let down = if lane % 8 < 7 { t + 1 } else { t };
             let full = if lanes == 32 { u32::MAX } else { 0xffff };
             let eighth = if lane < 8 { warp + 7 } else { full & 0xffff_ff00 };
-            let want =
-                [warp + 3, up, down, warp + (lane ^ 5), ballot, u32::from(t >= 32) | 2, 10, 1, eighth, 47 - t];
+            let want = [warp + 3, up, down, warp + (lane ^ 5), ballot, u32::from(t >= 32) | 2, 10, 1, eighth, 47 - t];
             assert_eq!(out[((block * 48 + t) * 10) as usize..][..10], want, "seed {seed}, block {block}, thread {t}");
         }
         let word = |at: usize| u64::from(out[at]) | u64::from(out[at + 1]) << 32;

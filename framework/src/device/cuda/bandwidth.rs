@@ -69,5 +69,10 @@ pub fn bandwidth(info: &DeviceInfo, bytes: usize, threads: usize) -> Result<Band
         stream.synchronize()?;
         fastest = fastest.min(began.elapsed().as_secs_f64());
     }
-    Ok(Bandwidth { device_copy: 2.0 * device_copy, pinned_up, pinned_down, upload: (words * 8) as f64 / fastest.max(1e-9) })
+    Ok(Bandwidth {
+        device_copy: 2.0 * device_copy,
+        pinned_up,
+        pinned_down,
+        upload: (words * 8) as f64 / fastest.max(1e-9),
+    })
 }

@@ -89,18 +89,23 @@ fn options(architecture: &str) -> Vec<String> {
 /// # Errors
 /// An environment error with the compiler's messages.
 pub fn compile(kernels: &Kernels, architecture: &str) -> Result<Compiled> {
-    let fail = |problem: String| Error::Environment(format!("kernels/{}.cu for {architecture}: {problem}", kernels.name));
+    let fail =
+        |problem: String| Error::Environment(format!("kernels/{}.cu for {architecture}: {problem}", kernels.name));
     if !has_nvrtc() {
-        return Err(fail("NVRTC (libnvrtc.so) is not found; install it, or let LD_LIBRARY_PATH name its folder".into()));
+        return Err(fail(
+            "NVRTC (libnvrtc.so) is not found; install it, or let LD_LIBRARY_PATH name its folder".into(),
+        ));
     }
     let source = CString::new(whole_source(kernels.source)).map_err(|_| fail("the source holds a zero byte".into()))?;
     let name = CString::new(format!("{}.cu", kernels.name)).map_err(|_| fail("its name holds a zero byte".into()))?;
-    let program = Program(result::create_program(&source, Some(&name)).map_err(|error| fail(format!("{:?}", error.0)))?);
+    let program =
+        Program(result::create_program(&source, Some(&name)).map_err(|error| fail(format!("{:?}", error.0)))?);
     // SAFETY: the program lives.
     let outcome = unsafe { result::compile_program(program.0, &options(architecture)) };
     // SAFETY: as above.
     let log = unsafe { result::get_program_log(program.0) }.unwrap_or_default();
-    let log = String::from_utf8_lossy(&log.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect::<Vec<_>>()).into_owned();
+    let log =
+        String::from_utf8_lossy(&log.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect::<Vec<_>>()).into_owned();
     outcome.map_err(|error| fail(format!("NVRTC says {:?}\n{log}", error.0)))?;
     let image = if architecture.starts_with("sm_") { program.cubin() } else { program.ptx() };
     Ok(Compiled { image: image.ok_or_else(|| fail("NVRTC made no image".into()))?, log })
@@ -115,7 +120,8 @@ impl Program {
         let code = unsafe { sys::nvrtcGetCUBINSize(self.0, &raw mut bytes) };
         let mut image = vec![0u8; bytes];
         // SAFETY: the buffer has the size that NVRTC asked for.
-        let both = code.result().and_then(|()| unsafe { sys::nvrtcGetCUBIN(self.0, image.as_mut_ptr().cast()) }.result());
+        let both =
+            code.result().and_then(|()| unsafe { sys::nvrtcGetCUBIN(self.0, image.as_mut_ptr().cast()) }.result());
         both.ok().filter(|()| bytes > 0).map(|()| image)
     }
 
@@ -203,11 +209,17 @@ impl Compiled {
     pub fn usage(&self) -> Vec<Usage> {
         let number_before = |line: &str, word: &str| -> u32 {
             let before = line.split(word).next().unwrap_or_default();
-            before.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty()).and_then(|d| d.parse().ok()).unwrap_or(0)
+            before
+                .split(|c: char| !c.is_ascii_digit())
+                .rfind(|digits| !digits.is_empty())
+                .and_then(|d| d.parse().ok())
+                .unwrap_or(0)
         };
         let mut usage: Vec<Usage> = Vec::new();
         for line in self.log.lines() {
-            if let Some(kernel) = line.split("Compiling entry function '").nth(1).and_then(|rest| rest.split('\'').next()) {
+            if let Some(kernel) =
+                line.split("Compiling entry function '").nth(1).and_then(|rest| rest.split('\'').next())
+            {
                 usage.push(Usage { kernel: kernel.into(), registers: 0, spilled: 0, shared: 0 });
             }
             let Some(last) = usage.last_mut() else { continue };
@@ -236,7 +248,8 @@ fn holds(image: &[u8], name: &std::ffi::CStr) -> bool {
 mod tests {
     use super::*;
 
-    const OWN: Kernels = Kernels { name: "own", source: "#include \"machine.cuh\"\nextern \"C\" __global__ void own() {}\n", ptx: "" };
+    const OWN: Kernels =
+        Kernels { name: "own", source: "#include \"machine.cuh\"\nextern \"C\" __global__ void own() {}\n", ptx: "" };
 
     #[test]
     fn every_header_comes_once_and_before_its_use() {

@@ -97,8 +97,12 @@ fn broken(device: &str, doing: &str, error: DriverError) -> Error {
     let name = error.error_name().ok().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| format!("CUDA error {}", error.0 as u32));
     let mend = match error.0 {
-        CUresult::CUDA_ERROR_OUT_OF_MEMORY => "its memory is full: use more devices (--device cuda:0,1 --ranks 2), or --device cpu",
-        CUresult::CUDA_ERROR_NOT_FOUND => "the kernels do not belong to this program: clear the kernel cache, or pass --device cpu",
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+            "its memory is full: use more devices (--device cuda:0,1 --ranks 2), or --device cpu"
+        }
+        CUresult::CUDA_ERROR_NOT_FOUND => {
+            "the kernels do not belong to this program: clear the kernel cache, or pass --device cpu"
+        }
         CUresult::CUDA_ERROR_INVALID_IMAGE
         | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
         | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -220,7 +224,13 @@ impl Stream {
     }
 
     /// Launches `function` on so many blocks. `arguments` are those of the kernel, in order.
-    pub(crate) fn launch(&self, function: &Function, blocks: u32, threads: u32, arguments: &mut Arguments) -> Result<()> {
+    pub(crate) fn launch(
+        &self,
+        function: &Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &mut Arguments,
+    ) -> Result<()> {
         // SAFETY: the function belongs to a module that the caller holds; arguments were made for this kernel, and point to
         // allocations that live until the stream has passed (the engine synchronizes before it frees any).
         unsafe {
@@ -249,14 +259,15 @@ pub(crate) struct Event {
 
 impl Event {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Event> {
-        let raw =
-            result::event::create(CUevent_flags::CU_EVENT_DEFAULT).map_err(|error| context.broken("make an event", error))?;
+        let raw = result::event::create(CUevent_flags::CU_EVENT_DEFAULT)
+            .map_err(|error| context.broken("make an event", error))?;
         Ok(Event { raw, context: Arc::clone(context) })
     }
 
     pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: both live.
-        unsafe { result::event::record(self.raw, stream.raw) }.map_err(|error| self.context.broken("record an event", error))
+        unsafe { result::event::record(self.raw, stream.raw) }
+            .map_err(|error| self.context.broken("record an event", error))
     }
 
     /// Waits until the stream has passed it.

@@ -446,6 +446,8 @@ struct Plan {
     bits: usize,
     pieces: usize,
     boundary: usize,
+    /// Bytes of the buffers that exchange fills.
+    staging: usize,
     directions: usize,
     arcs: usize,
     field_bytes: usize,
@@ -465,17 +467,18 @@ impl Plan {
             bits: locals.div_ceil(64) * 8,
             pieces: if has_hubs { part.outgoing().arcs() as usize / (HUB as usize / 2) } else { 0 },
             boundary: part.routes().boundary().len(),
+            staging: super::exchange::staging_bytes(part, specs),
             directions: 1 + usize::from(incoming.is_some()),
             arcs: part.outgoing().arcs() as usize + incoming.map_or(0, |rows| rows.arcs() as usize),
             field_bytes: specs.iter().map(|spec| spec.kind.bytes() * locals).sum(),
         }
     }
 
-    /// Bytes of everything that is allocated at the start.
+    /// Bytes of everything that a run needs; what a first selection or gather adds is asked for then.
     fn bytes(&self) -> u64 {
         let words = 2 * self.owned + 3 * self.ghosts + self.woken + self.listed + self.boundary + self.arcs;
         let rows = (self.locals + 1) * 8 * self.directions;
-        (words * 4 + rows + 4 * self.bits + self.pieces * PIECE_BYTES + self.field_bytes) as u64
+        (words * 4 + rows + 4 * self.bits + self.pieces * PIECE_BYTES + self.field_bytes + self.staging) as u64
     }
 
     fn check(&self, context: &Context) -> Result<()> {
@@ -485,7 +488,12 @@ impl Plan {
         }
         Err(Error::Device {
             device: context.info.label(),
-            problem: format!("this rank's part needs {}, and {} of {} are free", bytes(need), bytes(free), bytes(context.info.memory)),
+            problem: format!(
+                "this rank's part needs {}, and {} of {} are free",
+                bytes(need),
+                bytes(free),
+                bytes(context.info.memory)
+            ),
             mend: "use more devices (--device cuda:0,1 --ranks 2), or --device cpu".into(),
         })
     }
@@ -527,12 +535,6 @@ impl GraphOnDevice {
             locals: plan.locals as u32,
         };
         kept.push(ghosts);
-        Ok(GraphOnDevice {
-            view,
-            _rows: kept,
-            has_hubs: plan.pieces > 0,
-            boundary,
-            boundary_len: plan.boundary as u32,
-        })
+        Ok(GraphOnDevice { view, _rows: kept, has_hubs: plan.pieces > 0, boundary, boundary_len: plan.boundary as u32 })
     }
 }

@@ -7,7 +7,9 @@ use super::driver::{Arguments, Context, Event, Memory, Pinned};
 use super::engine::Engine;
 use super::layout::{Columns, List, Slot};
 use crate::error::Result;
+use crate::field::FieldSpec;
 use crate::memory::Plain;
+use crate::partition::Part;
 use crate::step::{Form, News};
 
 /// Values of listed vertices: value `slot` of entry `i` is `values[slot * items.len() + i]`.
@@ -27,6 +29,13 @@ pub(crate) struct Staging {
     order: Option<Event>,
 }
 
+/// Bytes that [`Staging`] comes to on the device, when all that is shared changes at once.
+pub(super) fn staging_bytes(part: &Part, specs: &[FieldSpec]) -> usize {
+    let entries = part.ghosts().max(part.routes().boundary().len());
+    let shared = specs.iter().filter(|spec| spec.share.copies() || spec.share.offers().is_some()).count();
+    if entries == 0 { 0 } else { entries.next_power_of_two() * 4 + (entries * shared).next_power_of_two() * 8 }
+}
+
 struct Buffer<T: Plain> {
     device: Memory,
     pinned: Pinned<T>,
@@ -35,10 +44,8 @@ struct Buffer<T: Plain> {
 fn grown<'s, T: Plain>(slot: &'s mut Option<Buffer<T>>, context: &Context, len: usize) -> Result<&'s mut Buffer<T>> {
     if slot.as_ref().is_none_or(|buffer| buffer.pinned.len() < len) {
         let room = len.next_power_of_two();
-        *slot = Some(Buffer {
-            device: Memory::new(context, room * size_of::<T>())?,
-            pinned: Pinned::new(context, room)?,
-        });
+        *slot =
+            Some(Buffer { device: Memory::new(context, room * size_of::<T>())?, pinned: Pinned::new(context, room)? });
     }
     Ok(slot.as_mut().expect("just made"))
 }
@@ -68,13 +75,24 @@ impl Engine {
     }
 
     /// Puts values at vertices, slot after slot; if `renews`, they are listed as renewed.
-    pub(super) fn put_values(&mut self, vertices: &[u32], values: &[u64], columns: Columns, renews: bool) -> Result<()> {
+    pub(super) fn put_values(
+        &mut self,
+        vertices: &[u32],
+        values: &[u64],
+        columns: Columns,
+        renews: bool,
+    ) -> Result<()> {
         self.compute.synchronize()?; // the buffers may still be in use
         let (numbers, staged) = self.stage(vertices, values)?;
         let renewed = self.list(&self.lists.renewed, Slot::Renewed);
         let count = vertices.len() as u32;
-        let arguments =
-            Arguments::default().with(numbers).with(staged).with(count).with(columns).with(u32::from(renews)).with(renewed);
+        let arguments = Arguments::default()
+            .with(numbers)
+            .with(staged)
+            .with(count)
+            .with(columns)
+            .with(u32::from(renews))
+            .with(renewed);
         self.own("put", count.into(), arguments)
     }
 
@@ -88,7 +106,14 @@ impl Engine {
 
     /// Gathers the values of `count` listed vertices and brings them to the host. `among` is the address of vertices that the list
     /// names by place, or 0.
-    fn gather_values(&mut self, list: List, count: u32, among: u64, columns: Columns, restarts: bool) -> Result<Vec<u64>> {
+    fn gather_values(
+        &mut self,
+        list: List,
+        count: u32,
+        among: u64,
+        columns: Columns,
+        restarts: bool,
+    ) -> Result<Vec<u64>> {
         let total = count as usize * columns.count as usize;
         let address = grown(&mut self.staging.values, &self.context, total.max(1))?.device.address();
         let arguments = Arguments::default()

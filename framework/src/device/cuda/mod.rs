@@ -71,14 +71,7 @@ impl Gpus {
     pub fn new(devices: Vec<DeviceInfo>, kernels: Kernels) -> Gpus {
         assert!(!devices.is_empty(), "a run needs a device");
         let contexts = devices.iter().map(|_| Mutex::new(None)).collect();
-        Gpus {
-            devices,
-            kernels,
-            contexts,
-            images: Mutex::default(),
-            cache: Cache::of_user(),
-            notes: Mutex::default(),
-        }
+        Gpus { devices, kernels, contexts, images: Mutex::default(), cache: Cache::of_user(), notes: Mutex::default() }
     }
 
     /// The device of a rank: they are dealt in order, and again from the first if there are more ranks.

@@ -171,7 +171,8 @@ impl Engine {
     pub(crate) fn visit(&mut self, rule: &Rule, part: &Part, total: &Tally) -> Result<(Tally, u64)> {
         self.absorb()?;
         let vertices = part.graph_vertices() as u64;
-        let pulls = part.has_incoming() && visit_pulls(total, self.frontier.unexplored, self.frontier.was_wide, vertices);
+        let pulls =
+            part.has_incoming() && visit_pulls(total, self.frontier.unexplored, self.frontier.was_wide, vertices);
         self.frontier.unexplored = self.frontier.unexplored.saturating_sub(total.arcs);
         let consumed = if pulls {
             self.become_bits()?;
@@ -231,7 +232,10 @@ impl Engine {
 
     /// [`Step::for_changed`](crate::step::Step::for_changed).
     pub(crate) fn changed(&mut self, rule: &Rule) -> Result<()> {
-        let lists = [(&self.lists.woken, Slot::Woken, self.frontier.woken), (&self.lists.renewed, Slot::Renewed, self.frontier.renewed)];
+        let lists = [
+            (&self.lists.woken, Slot::Woken, self.frontier.woken),
+            (&self.lists.renewed, Slot::Renewed, self.frontier.renewed),
+        ];
         for (list, count) in lists.map(|(memory, slot, count)| (self.list(memory, slot), count)) {
             if count > 0 {
                 let arguments = self.for_frontier(rule).with(list).with(0u32).with(0u32);
@@ -302,6 +306,9 @@ impl Engine {
         };
         let memory = [put(&vertices)?, put(&first_piece)?, Memory::new(&self.context, pieces as usize * 8)?];
         let [v, f, p] = memory.each_ref().map(Memory::address);
-        Ok(LongRowsOnDevice { view: LongRows { vertices: v, first_piece: f, partial: p, rows, pieces }, _memory: memory })
+        Ok(LongRowsOnDevice {
+            view: LongRows { vertices: v, first_piece: f, partial: p, rows, pieces },
+            _memory: memory,
+        })
     }
 }

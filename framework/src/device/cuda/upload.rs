@@ -34,7 +34,8 @@ impl<'p> Uploader<'p> {
                 sent.synchronize()?;
             }
             let mut none: Vec<Line<()>> = (0..self.pool.threads()).map(|_| Line(())).collect();
-            let mut shares: Vec<_> = buffer.values_mut()[..piece.len()].chunks_mut(SHARE).zip(piece.chunks(SHARE)).collect();
+            let mut shares: Vec<_> =
+                buffer.values_mut()[..piece.len()].chunks_mut(SHARE).zip(piece.chunks(SHARE)).collect();
             self.pool.chunks_over(&mut none, &mut shares, |(), _, (to, from)| to.copy_from_slice(from));
             stream.upload(to, number * BUFFER, buffer, piece.len())?;
             sent.record(stream)?;
