@@ -76,6 +76,13 @@ impl Rows {
         &self.offsets
     }
 
+    /// Asks for a place of a row, chosen by its length, to be brought near.
+    #[inline(always)]
+    pub(crate) fn prefetch_place(&self, v: LocalId, place: impl Fn(usize) -> usize) {
+        let (begin, end) = (self.begin(v, 0) as usize, self.begin(v, 1) as usize);
+        prefetch(&self.targets, begin + place(end - begin));
+    }
+
     /// Arcs in the rows.
     pub fn arcs(&self) -> u64 {
         self.targets.len() as u64

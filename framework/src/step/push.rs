@@ -1,25 +1,32 @@
 //! Selecting vertices by a key, and pushing along the arcs of the frontier.
 
-use super::visit::pieces;
+use super::visit::{AHEAD, pieces, warm_row};
 use super::{News, Step};
 use crate::algorithm::Tally;
-use crate::device::host::access::{Access, Alone, Shared, append_where};
+use crate::device::host::access::{Access, Alone, Shared, append_where, sort_out};
 use crate::device::host::{Line, Pool};
 use crate::id::LocalId;
 use crate::op::{EdgeOp, SelectOp, VertexOp};
 use crate::partition::Part;
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Frontiers with at most this many arcs are pushed by one thread (cit-HepPh, all cores: 5.9 to 3.8 ms against 4,096).
-const ALONE_ARCS: u64 = 8192;
-/// From this many arcs on several threads deal them to blocks of destinations before the rule is applied: each block by one thread,
-/// without atomics, and its fields within L2 (all cores of kron-20 189 to 181 ms, of urand-20 236 to 212, two threads; one
-/// thread is faster without: 236 to 200).
+/// Frontiers with at most this many arcs are pushed by one thread (all cores of kron-16, two threads: 7.4 ms at 4,096, 6.5 at 8,192,
+/// 4.9 at 16,384; kron-20: 102, 102, 106).
+const ALONE_ARCS: u64 = 16_384;
+/// Candidates up to this number are selected by one thread: their keys are in its cache.
+const FEW: usize = 32_768;
+/// From this many arcs a thread and vertex of the frontier, every thread goes through all rows and takes the part of each that leads
+/// to its own stretch of the vertices: no atomics, and fields stay in its cache (all cores, two threads: kron-20 168 to 106 ms,
+/// urand-20 230 to 128).
+const SPLIT_DEGREE: u64 = 3;
+/// From this many arcs on several threads deal the arcs of short rows to blocks of destinations before the rule is applied: each block
+/// by one thread, without atomics, and its fields within L2 (k = 16 of kron-20, two threads: 25.6 to 21.3 ms).
 const DEAL_ARCS: u64 = 1 << 17;
 /// Destinations of a block.
 const BLOCK: usize = 1 << 16;
-/// Frontiers above this size are not asked for their arcs: they are worth all threads anyway.
-const COUNT_ARCS_BELOW: u64 = 100_000;
+/// Frontiers below this size are asked for their arcs by one thread.
+const COUNT_ALONE: u64 = 10_000;
 
 impl Step<'_> {
     /// Applies the rule to every arc out of the frontier; the vertices that join are the next frontier.
@@ -33,7 +40,10 @@ impl Step<'_> {
         let (part, frontier) = (self.part, &mut self.frontier);
         let view = op.bind(&self.fields.bind());
         let alone = self.pool.threads() == 1 || frontier.arcs <= ALONE_ARCS;
-        if !alone && frontier.arcs >= DEAL_ARCS && part.locals() > BLOCK {
+        let split_arcs = SPLIT_DEGREE * self.pool.threads() as u64 * frontier.count;
+        if !alone && part.ghosts() == 0 && frontier.arcs >= split_arcs {
+            push_split(op, view, part, self.pool, &frontier.queues, &mut frontier.outs);
+        } else if !alone && frontier.arcs >= DEAL_ARCS && part.locals() > BLOCK {
             let queues = &frontier.queues;
             let blocks = part.locals().div_ceil(BLOCK);
             deal(part, self.pool, queues, &mut frontier.dealt, blocks, |u| op.leave(view, u));
@@ -45,19 +55,13 @@ impl Step<'_> {
             });
         } else if alone {
             let out = &mut frontier.outs[0].0;
-            for &u in frontier.queues.iter().flat_map(|queue| &queue.0) {
-                op.leave(view, u);
-                append_where(part.outgoing().of(u), out, |v| arc::<O, Alone>(op, view, part, v));
-            }
+            frontier.queues.iter().for_each(|queue| push_rows::<O, Alone>(op, view, part, &queue.0, out));
         } else {
             let pieces = pieces(&frontier.queues);
             let next = Line(AtomicUsize::new(0));
             self.pool.run_with(&mut frontier.outs, |out, _| {
                 while let Some(piece) = pieces.get(next.0.fetch_add(1, Relaxed)) {
-                    for &u in *piece {
-                        op.leave(view, u);
-                        append_where(part.outgoing().of(u), out, |v| arc::<O, Shared>(op, view, part, v));
-                    }
+                    push_rows::<O, Shared>(op, view, part, piece, out);
                 }
             });
         }
@@ -81,21 +85,23 @@ impl Step<'_> {
             chunks.windows(2).map(|bounds| (bounds[0]..bounds[1]).map(LocalId::new).collect()).collect()
         });
         let least = AtomicU64::new(Tally::NONE);
-        self.pool.chunks_over(&mut self.frontier.queues, candidates, |queue, _, list| {
-            let mut low = Tally::NONE;
-            list.retain(|&v| {
+        let sort_out = |queue: &mut Vec<LocalId>, list: &mut Vec<LocalId>| {
+            let mut low = u32::MAX;
+            sort_out(list, queue, |v| {
                 let key = op.key(view, v);
-                if key == bound {
-                    queue.push(v);
-                }
-                if key > bound {
-                    low = low.min(key.into());
-                }
-                key > bound
+                let is_above = key > bound;
+                low = low.min(select_unpredictable(is_above, key, u32::MAX));
+                (key == bound, is_above)
             });
+            let low = if list.is_empty() { Tally::NONE } else { low.into() };
             // Relaxed: read after the region.
             least.fetch_min(low, Relaxed);
-        });
+        };
+        if candidates.iter().map(Vec::len).sum::<usize>() <= FEW {
+            candidates.iter_mut().for_each(|list| sort_out(&mut self.frontier.queues[0].0, list));
+        } else {
+            self.pool.chunks_over(&mut self.frontier.queues, candidates, |queue, _, list| sort_out(queue, list));
+        }
         self.frontier.count = self.frontier.queues.iter().map(|queue| queue.0.len() as u64).sum();
         self.count_arcs();
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, least: least.into_inner(), ..Tally::default() }
@@ -125,10 +131,16 @@ impl Step<'_> {
 
     fn count_arcs(&mut self) {
         let (part, frontier) = (self.part, &mut self.frontier);
-        frontier.arcs = if frontier.count < COUNT_ARCS_BELOW {
-            frontier.queues.iter().flat_map(|queue| &queue.0).map(|&v| part.outgoing().degree(v)).sum()
+        let of = |list: &[LocalId]| list.iter().map(|&v| part.outgoing().degree(v)).sum::<u64>();
+        frontier.arcs = if frontier.count < COUNT_ALONE {
+            frontier.queues.iter().map(|queue| of(&queue.0)).sum()
         } else {
-            part.outgoing().arcs()
+            let (pieces, arcs) = (pieces(&frontier.queues), AtomicU64::new(0));
+            // Relaxed: read after the region.
+            self.pool.chunks(pieces.len(), |_, piece| {
+                arcs.fetch_add(of(pieces[piece]), Relaxed);
+            });
+            arcs.into_inner()
         };
     }
 }
@@ -137,6 +149,99 @@ impl Step<'_> {
 #[inline(always)]
 fn arc<O: EdgeOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, v: LocalId) -> bool {
     if part.is_ghost(v) { op.offer::<A>(view, v) } else { op.edge::<A>(view, v) }
+}
+
+/// Pushes along whole rows. A function of its own, not inlined, so that the rule is known not to change under it.
+#[inline(never)]
+fn push_rows<O: EdgeOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, list: &[LocalId], out: &mut Vec<LocalId>) {
+    for (i, &u) in list.iter().enumerate() {
+        warm_row(part, list, i);
+        op.leave(view, u);
+        let row = part.outgoing().of(u);
+        if part.ghosts() == 0 {
+            append_where(row, out, |v| op.edge::<A>(view, v));
+        } else {
+            append_where(row, out, |v| arc::<O, A>(op, view, part, v));
+        }
+    }
+}
+
+/// Every thread goes over the whole frontier and takes, of each row, the destinations in its own stretch of the vertices: rows are
+/// sorted, so they stand together.
+fn push_split<O: EdgeOp>(
+    op: &O,
+    view: O::View<'_>,
+    part: &Part,
+    pool: &Pool,
+    queues: &[Line<Vec<LocalId>>],
+    outs: &mut [Line<Vec<LocalId>>],
+) {
+    let (chunks, threads) = (part.chunks(), pool.threads());
+    let bound = |thread: usize| Bound::new(chunks[(chunks.len() - 1) * thread / threads], part.owned());
+    pool.run_with(outs, |out, thread| {
+        let stretch = [bound(thread), bound(thread + 1)];
+        queues.iter().for_each(|queue| push_stretch(op, view, part, &queue.0, stretch, out));
+    });
+}
+
+/// Pushes along what rows have between two bounds.
+#[inline(never)]
+fn push_stretch<O: EdgeOp>(
+    op: &O,
+    view: O::View<'_>,
+    part: &Part,
+    list: &[LocalId],
+    [from, to]: [Bound; 2],
+    out: &mut Vec<LocalId>,
+) {
+    for (i, &u) in list.iter().enumerate() {
+        if let Some(&far) = list.get(i + 2 * AHEAD) {
+            part.outgoing().prefetch_offsets(far);
+        }
+        if let Some(&near) = list.get(i + AHEAD) {
+            part.outgoing().prefetch_place(near, |degree| from.guess(degree));
+            part.outgoing().prefetch_place(near, |degree| to.guess(degree));
+        }
+        if (from.vertex..to.vertex).contains(&u.number()) {
+            op.leave(view, u);
+        }
+        let row = part.outgoing().of(u);
+        append_where(&row[from.place(row)..to.place(row)], out, |v| op.edge::<Alone>(view, v));
+    }
+}
+
+/// A vertex at which every row is cut.
+#[derive(Clone, Copy)]
+struct Bound {
+    vertex: u32,
+    /// Its share of all vertices, of 2^32: about where a row has it.
+    share: u64,
+}
+
+impl Bound {
+    /// How far from the guess a place usually is.
+    const NEAR: usize = 16;
+
+    fn new(vertex: u32, vertices: usize) -> Bound {
+        Bound { vertex, share: (u64::from(vertex) << 32) / vertices.max(1) as u64 }
+    }
+
+    fn guess(&self, degree: usize) -> usize {
+        (degree as u64 * self.share >> 32) as usize
+    }
+
+    /// How many of a sorted row are below it.
+    #[inline(always)]
+    fn place(&self, row: &[LocalId]) -> usize {
+        let guess = self.guess(row.len());
+        let (low, high) = (guess.saturating_sub(Self::NEAR), row.len().min(guess + Self::NEAR));
+        let below = |v: &LocalId| v.number() < self.vertex;
+        if (low == 0 || below(&row[low - 1])) && (high == row.len() || !below(&row[high])) {
+            low + row[low..high].partition_point(below)
+        } else {
+            row.partition_point(below)
+        }
+    }
 }
 
 /// Deals the destinations of all arcs out of the frontier to blocks: each thread has a hand with a stack for each block.

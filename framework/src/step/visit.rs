@@ -29,7 +29,7 @@ const WIDE: u64 = 32;
 /// Frontier vertices that a thread claims at once.
 pub(super) const PIECE: usize = 64;
 /// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
-const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 8;
 
 /// Whether a visit pulls, by numbers that all ranks agree on.
 pub(crate) fn visit_pulls(total: &Tally, unexplored: u64, was_wide: bool, vertices: u64) -> bool {
@@ -217,7 +217,7 @@ pub(super) fn pieces(queues: &[Line<Vec<LocalId>>]) -> Vec<&[LocalId]> {
 
 /// Asks for rows and offsets further on in the frontier.
 #[inline(always)]
-fn warm_row(part: &Part, list: &[LocalId], i: usize) {
+pub(super) fn warm_row(part: &Part, list: &[LocalId], i: usize) {
     if let Some(&far) = list.get(i + 2 * AHEAD) {
         part.outgoing().prefetch_offsets(far);
     }

@@ -127,14 +127,38 @@ pub(crate) fn vertices_of(word: usize, mut bits: u64) -> impl Iterator<Item = Lo
 #[inline(always)]
 pub(crate) fn append_where(row: &[LocalId], out: &mut Vec<LocalId>, mut test: impl FnMut(LocalId) -> bool) {
     out.reserve(row.len());
-    let mut len = out.len();
+    // Kept in registers: `test` may write to memory, which the compiler must take for the list's head otherwise.
+    let (start, mut len) = (out.as_mut_ptr(), out.len());
     for &v in row {
         // SAFETY: at most one write for each of `row`, for which room was reserved above.
-        unsafe { out.as_mut_ptr().add(len).write(v) };
+        unsafe { start.add(len).write(v) };
         len += usize::from(test(v));
     }
     // SAFETY: the elements below `len` were written.
     unsafe { out.set_len(len) };
+}
+
+/// Sorts a list out by what `test` says of each element, (taken, kept): those taken are appended to `out`, those not kept leave
+/// the list. Without a branch, as neither can be predicted.
+#[inline(always)]
+pub(crate) fn sort_out(list: &mut Vec<LocalId>, out: &mut Vec<LocalId>, mut test: impl FnMut(LocalId) -> (bool, bool)) {
+    out.reserve(list.len());
+    let (start, mut taken, mut kept) = (out.as_mut_ptr(), out.len(), 0);
+    let items = list.as_mut_slice();
+    for i in 0..items.len() {
+        let v = items[i];
+        let (is_taken, is_kept) = test(v);
+        // SAFETY: at most one write for each of `list`, for which room was reserved above; `kept` is at most `i`.
+        unsafe {
+            start.add(taken).write(v);
+            *items.get_unchecked_mut(kept) = v;
+        }
+        taken += usize::from(is_taken);
+        kept += usize::from(is_kept);
+    }
+    list.truncate(kept);
+    // SAFETY: the elements below `taken` were written.
+    unsafe { out.set_len(taken) };
 }
 
 /// A read-only view of a field's memory as plain values.
