@@ -114,6 +114,7 @@ impl<P: Probe> Clock<P> {
 
     /// Runs one stage.
     pub fn stage<R>(&mut self, stage: Stage, iteration: u32, run: impl FnOnce() -> R) -> R {
+        self.probe.begin(stage, self.timing.is_multi);
         let begin = self.started.elapsed();
         let result = run();
         let end = self.started.elapsed();
@@ -140,15 +141,16 @@ impl<P: Probe> Clock<P> {
         step: &mut Step<'r>,
         run: impl FnOnce(&mut Step<'r>) -> Result<R>,
     ) -> Result<R> {
+        self.probe.begin(Stage::GraphUpdate, self.timing.is_multi);
         step.begin_update();
         let begin = self.started.elapsed();
         let result = run(step);
-        let device_time = step.end_update()?;
+        let device_time = step.end_update();
         let wall = self.started.elapsed() - begin;
-        let took = device_time.map_or(wall, |device_time| device_time.min(wall));
+        let took = device_time.as_ref().ok().copied().flatten().map_or(wall, |device_time| device_time.min(wall));
         self.timing.graph_update += took;
         self.probe.span(Stage::GraphUpdate, iteration, begin, begin + took);
-        result
+        device_time.and(result)
     }
 
     /// Tells the probe that superstep `iteration` begins.

@@ -315,3 +315,35 @@ fn address_sanitizer_finds_nothing_in_any_kernel_and_would_find_something() {
     assert_eq!(ran.code, Some(99), "{}", ran.err);
     assert!(ran.err.contains("heap-buffer-overflow") && ran.err.contains("framework_fill_u32"), "{}", ran.err);
 }
+
+#[test]
+fn a_profile_of_a_gpu_adds_up_and_names_its_stages_for_nvtx() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let (ranges, traces) = (cache.path().join("ranges"), cache.path().join("traces"));
+    let Some(plain) = simulated(&["--algorithm", "bfs", "--device", "cuda"], cache.path()) else { return };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harness_profiling"));
+    command.args(plain.get_args()).envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.env("GRAPHALG_SIM_RANGES", &ranges).env("GRAPHALG_PROFILE_OUTPUT_DIR", &traces);
+    let ran = run(command, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut rows = csv::Reader::from_path(traces.join("iteration_timings.rank0000.csv")).expect("timings");
+    let updates =
+        rows.records().map(|row| row.expect("a row")).filter(|row| row.iter().any(|field| field == "graph_update"));
+    let sum: f64 = updates.map(|row| row.iter().next_back().expect("a last column").parse::<f64>().expect("ms")).sum();
+    let field = ran.value("BENCHMARK_TIMING", "graph_update_ms").as_f64().expect("ms");
+    assert!((sum - field).abs() <= 0.001, "rows add up to {sum} ms, the record says {field}");
+    let mut activity = csv::Reader::from_path(traces.join("iteration_activity.rank0000.csv")).expect("activity");
+    let columns = activity.headers().expect("a header").clone();
+    let place = |name: &str| columns.iter().position(|column| column == name).expect("a column");
+    let (launched, tail, work) = (place("launched_threads"), place("tail_threads"), place("work_vertices"));
+    for row in activity.records().map(|row| row.expect("a row")) {
+        let number = |place: usize| row[place].parse::<u64>().expect("a number");
+        assert_eq!((number(work), number(launched), number(tail)), (34_546, 34_560, 14));
+    }
+    let ranges = std::fs::read_to_string(ranges).expect("ranges");
+    let count = |what: &str| ranges.lines().filter(|line| line.starts_with(what)).count();
+    assert_eq!(count("push "), count("pop "));
+    let supersteps = ran.value("BENCHMARK_RESULT", "iterations").as_u64().expect("a number") as usize;
+    assert_eq!(count("push graph_update"), supersteps + 1, "each superstep, and finish");
+    assert_eq!((count("push single_gpu_setup"), count("push final_result_copy")), (3, 1));
+}

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-const WORDS: [&str; 4] =
-    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer"];
+const WORDS: [&str; 5] =
+    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer", "nvtxRange"];
 
 fn found(binary: &Path) -> Vec<(String, usize)> {
     let stripped = tempfile::NamedTempFile::new().expect("a temporary file");
