@@ -131,6 +131,7 @@ pub(crate) enum Progress {
 /// A method of schema v9.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
+#[allow(clippy::enum_variant_names, reason = "the names are those of schema v9")]
 pub(crate) enum Method {
     /// One rank on host threads
     SingleCpuBaseline,

@@ -96,7 +96,7 @@ fn prepare() -> Result<()> {
     let workspace = Workspace::find()?;
     let folder = workspace.target.join("device-check");
     std::fs::create_dir_all(&folder)?;
-    let mut build = |arguments: &[&str]| -> Result<Vec<PathBuf>> {
+    let build = |arguments: &[&str]| -> Result<Vec<PathBuf>> {
         let output = cargo()
             .args(arguments)
             .args(["--release", "--message-format", "json-render-diagnostics"])
@@ -110,7 +110,7 @@ fn prepare() -> Result<()> {
         let made = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         Ok(made.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect())
     };
-    let mut keep = |made: Vec<PathBuf>, name: &str| -> Result<()> {
+    let keep = |made: Vec<PathBuf>, name: &str| -> Result<()> {
         let from = made.last().with_context(|| format!("cargo names no executable for {name}"))?;
         std::fs::copy(from, folder.join(name)).with_context(|| format!("{} cannot be copied", from.display()))?;
         Ok(())

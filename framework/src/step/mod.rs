@@ -103,6 +103,11 @@ impl<'r> Step<'r> {
         self.fields.changing(field).set(v, value);
     }
 
+    /// One value; for a few vertices, not for loops. On a device each costs a copy: [`Step::values`] brings many in one.
+    pub fn get<T: Value>(&mut self, field: Field<T>, v: LocalId) -> T {
+        self.values(field, &[v])[0]
+    }
+
     /// The values at some vertices, in order; on a device one copy for all.
     pub fn values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
         if self.is_on_device() {

@@ -227,7 +227,7 @@ impl Bound {
     }
 
     fn guess(&self, degree: usize) -> usize {
-        (degree as u64 * self.share >> 32) as usize
+        ((degree as u64 * self.share) >> 32) as usize
     }
 
     /// How many of a sorted row are below it.

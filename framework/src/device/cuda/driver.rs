@@ -231,7 +231,17 @@ impl Stream {
         threads: u32,
         arguments: &mut Arguments,
     ) -> Result<()> {
-        // SAFETY: the function belongs to a module that the caller holds; arguments were made for this kernel, and point to
+        if arguments.sizes != function.sizes {
+            return Err(Error::Device {
+                device: self.context.label.clone(),
+                problem: format!(
+                    "`{}` takes parameters of {:?} bytes and was given {:?}",
+                    function.name, function.sizes, arguments.sizes
+                ),
+                mend: "kernels and program are of different versions: clear the kernel cache, or pass --device cpu".into(),
+            });
+        }
+        // SAFETY: the function belongs to a module that the caller holds; arguments are as large as its parameters, and point to
         // allocations that live until the stream has passed (the engine synchronizes before it frees any).
         unsafe {
             result::launch_kernel(function.raw, (blocks, 1, 1), (threads, 1, 1), 0, self.raw, &mut arguments.pointers())
@@ -390,7 +400,7 @@ impl Module {
         let symbol = CString::new(name).expect("names of kernels hold no zero byte");
         // SAFETY: the module is loaded.
         match unsafe { result::module::get_function(self.raw, symbol) } {
-            Ok(raw) => Ok(Some(Function { raw, name: name.to_owned() })),
+            Ok(raw) => Ok(Some(Function { raw, name: name.to_owned(), sizes: parameter_sizes(raw) })),
             Err(DriverError(CUresult::CUDA_ERROR_NOT_FOUND)) => Ok(None),
             Err(error) => Err(self.context.broken(&format!("find `{name}`"), error)),
         }
@@ -417,6 +427,19 @@ impl Drop for Module {
 pub(crate) struct Function {
     raw: sys::CUfunction,
     name: String,
+    /// Bytes of each parameter.
+    sizes: Vec<usize>,
+}
+
+/// The bytes of each parameter of a kernel, as its compiler laid them out.
+fn parameter_sizes(function: sys::CUfunction) -> Vec<usize> {
+    let size = |place: usize| {
+        let (mut offset, mut bytes) = (0, 0);
+        // SAFETY: the function belongs to a loaded module; writes two numbers. In every driver since CUDA 12.4, which the probe asks for.
+        let code = unsafe { sys::cuFuncGetParamInfo(function, place, &raw mut offset, &raw mut bytes) };
+        (code == CUresult::CUDA_SUCCESS).then_some(bytes)
+    };
+    (0..).map_while(size).collect()
 }
 
 /// The arguments of one launch, copied.
@@ -424,6 +447,7 @@ pub(crate) struct Function {
 pub(crate) struct Arguments {
     words: Vec<u64>,
     starts: Vec<usize>,
+    sizes: Vec<usize>,
 }
 
 impl Arguments {
@@ -434,6 +458,7 @@ impl Arguments {
         // SAFETY: room for it was just made, 8-byte aligned, and no Argument wants more.
         unsafe { self.words.as_mut_ptr().add(start).cast::<A>().write(argument) };
         self.starts.push(start);
+        self.sizes.push(size_of::<A>());
         self
     }
 

@@ -1,6 +1,6 @@
 //! The structs that host and kernels share; each is laid out as its twin in kernels/state.cuh, gather.cuh or framework.cu.
 //!
-//! Addresses are of device memory. A test compares the sizes with what the kernels' compiler says.
+//! Addresses are of device memory. Each launch compares the sizes with what the kernels' compiler says.
 #![allow(unsafe_code)] // the promise that a struct is laid out as a kernel's parameter; nothing else
 
 /// A type that may be handed to a kernel by value: plain words, no padding that matters, no references.
