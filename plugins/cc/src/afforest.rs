@@ -38,7 +38,8 @@ pub(crate) struct HookFirst;
 pub(crate) struct HookNth(pub(crate) usize);
 /// A vertex that is still its own label hooks to the first neighbour under another one: after [`HookFirst`] few are left.
 pub(crate) struct HookRoots;
-/// A vertex outside the giant component hooks along all its arcs.
+/// A vertex outside the giant component hooks along its arcs up to the first that leads into it. An arc not looked at joins nothing
+/// new: both its ends are in the giant component then, or its other end is outside and looks at the arc itself.
 pub(crate) struct HookRest {
     pub(crate) skip: Option<u32>,
 }
@@ -137,8 +138,18 @@ impl VertexOp for HookRest {
         (self.skip != Some(label.get(v))) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
+    fn warm(&self, _: Changing<'_, u32>, part: &Part, v: LocalId) {
+        part.outgoing().prefetch_row(v);
+    }
+    #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) -> bool {
-        part.outgoing().of(v).iter().for_each(|&u| link::<A>(label, part, v, u));
+        for &u in part.outgoing().of(v) {
+            let before = label.get(u);
+            link::<A>(label, part, v, u);
+            if self.skip == Some(before) {
+                break;
+            }
+        }
         true
     }
 }

@@ -148,7 +148,7 @@ impl GraphAlgorithm for Cc {
     fn result(&self, _graph: &Graph, answer: &Answer, _last: &Tally) -> Record {
         let Values::Vertex(labels) = &answer.values else { return Record::new() };
         let mut sizes: HashMap<i64, u64> = HashMap::new();
-        labels.iter().for_each(|&label| *sizes.entry(label).or_default() += 1);
+        labels.chunk_by(i64::eq).for_each(|same| *sizes.entry(same[0]).or_default() += same.len() as u64);
         Record::from_iter([
             ("components".into(), json!(sizes.len())),
             ("largest_component".into(), json!(sizes.values().max().unwrap_or(&0))),
