@@ -238,7 +238,8 @@ impl Stream {
                     "`{}` takes parameters of {:?} bytes and was given {:?}",
                     function.name, function.sizes, arguments.sizes
                 ),
-                mend: "kernels and program are of different versions: clear the kernel cache, or pass --device cpu".into(),
+                mend: "kernels and program are of different versions: clear the kernel cache, or pass --device cpu"
+                    .into(),
             });
         }
         // SAFETY: the function belongs to a module that the caller holds; arguments are as large as its parameters, and point to

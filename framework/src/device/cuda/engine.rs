@@ -1,11 +1,8 @@
 //! One rank's state on its device: the part, the fields, the frontier, and the little that the host must know of them.
-//!
-//! What it needs is computed first and compared with the memory that is free, so that a graph which does not fit is refused before
-//! anything is allocated.
 
 use super::driver::{Arguments, Context, Event, Function, Memory, Module, Pinned, Stream};
-use super::layout::{BLOCK, Call, Columns, FrontierView, HUB, List, PIECE_BYTES, PartView, Report, Rows, Slot};
-use super::upload::Uploader;
+use super::layout::{BLOCK, Call, Columns, FrontierView, List, PIECE_BYTES, Report, Slot};
+use super::part::{GraphOnDevice, Plan};
 use super::{FRAMEWORK, Gpus};
 use crate::algorithm::Tally;
 use crate::device::host::Pool;
@@ -14,7 +11,6 @@ use crate::field::{FieldSpec, Kind};
 use crate::id::LocalId;
 use crate::partition::Part;
 use crate::step::{Form, News};
-use crate::words::bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,15 +42,6 @@ pub(crate) struct Engine {
     pub(super) copies: Stream,
     pub(super) context: Arc<Context>,
     failed: Option<Error>,
-}
-
-/// The rows in device memory.
-pub(super) struct GraphOnDevice {
-    pub(super) view: PartView,
-    _rows: Vec<Memory>,
-    pub(super) has_hubs: bool,
-    pub(super) boundary: Memory,
-    pub(super) boundary_len: u32,
 }
 
 /// Lists and sets of vertices in device memory.
@@ -433,108 +420,5 @@ impl Drop for Engine {
         // Work under way may use what is freed now. A lost device answers with an error, and nothing is under way then.
         let _ = self.compute.synchronize();
         let _ = self.copies.synchronize();
-    }
-}
-
-/// Elements of each allocation.
-struct Plan {
-    owned: usize,
-    ghosts: usize,
-    locals: usize,
-    woken: usize,
-    listed: usize,
-    bits: usize,
-    pieces: usize,
-    boundary: usize,
-    /// Bytes of the buffers that exchange fills.
-    staging: usize,
-    directions: usize,
-    arcs: usize,
-    field_bytes: usize,
-}
-
-impl Plan {
-    fn of(part: &Part, specs: &[FieldSpec]) -> Plan {
-        let (owned, ghosts, locals) = (part.owned(), part.ghosts(), part.locals());
-        let has_hubs = part.owned_vertices().any(|v| part.outgoing().degree(v) >= HUB);
-        let incoming = part.incoming_apart();
-        Plan {
-            owned,
-            ghosts,
-            locals,
-            woken: if ghosts > 0 || !part.routes().boundary().is_empty() { owned } else { 0 },
-            listed: ghosts.max(part.routes().boundary().len()),
-            bits: locals.div_ceil(64) * 8,
-            pieces: if has_hubs { part.outgoing().arcs() as usize / (HUB as usize / 2) } else { 0 },
-            boundary: part.routes().boundary().len(),
-            staging: super::exchange::staging_bytes(part, specs),
-            directions: 1 + usize::from(incoming.is_some()),
-            arcs: part.outgoing().arcs() as usize + incoming.map_or(0, |rows| rows.arcs() as usize),
-            field_bytes: specs.iter().map(|spec| spec.kind.bytes() * locals).sum(),
-        }
-    }
-
-    /// Bytes of everything that a run needs; what a first selection or gather adds is asked for then.
-    fn bytes(&self) -> u64 {
-        let words = 2 * self.owned + 3 * self.ghosts + self.woken + self.listed + self.boundary + self.arcs;
-        let rows = (self.locals + 1) * 8 * self.directions;
-        (words * 4 + rows + 4 * self.bits + self.pieces * PIECE_BYTES + self.field_bytes + self.staging) as u64
-    }
-
-    fn check(&self, context: &Context) -> Result<()> {
-        let (need, free) = (self.bytes(), context.free_bytes()?);
-        if need <= free {
-            return Ok(());
-        }
-        Err(Error::Device {
-            device: context.info.label(),
-            problem: format!(
-                "this rank's part needs {}, and {} of {} are free",
-                bytes(need),
-                bytes(free),
-                bytes(context.info.memory)
-            ),
-            mend: "use more devices (--device cuda:0,1 --ranks 2), or --device cpu".into(),
-        })
-    }
-}
-
-impl GraphOnDevice {
-    fn upload(context: &Arc<Context>, stream: &Stream, part: &Part, pool: &Pool, plan: &Plan) -> Result<GraphOnDevice> {
-        let mut uploader = Uploader::new(context, pool)?;
-        let mut kept = Vec::new();
-        let mut rows = |rows: &crate::partition::Rows| -> Result<Rows> {
-            let offsets = Memory::new(context, (plan.locals + 1) * 8)?;
-            let targets = Memory::new(context, rows.targets().len() * 4)?;
-            uploader.put(stream, &offsets, &rows.offsets()[..=plan.locals])?;
-            uploader.put(stream, &targets, rows.targets())?;
-            let view = Rows { offsets: offsets.address(), targets: targets.address() };
-            kept.extend([offsets, targets]);
-            Ok(view)
-        };
-        let outgoing = rows(part.outgoing())?;
-        let incoming = match part.incoming_apart() {
-            Some(apart) => rows(apart)?,
-            None if part.has_incoming() => outgoing,
-            None => Rows::default(),
-        };
-        let ghosts = Memory::new(context, plan.ghosts * 4)?;
-        let globals: Vec<u32> = part.ghost_globals().iter().map(|ghost| ghost.0).collect();
-        uploader.put(stream, &ghosts, &globals)?;
-        let boundary = Memory::new(context, plan.boundary * 4)?;
-        uploader.put(stream, &boundary, part.routes().boundary())?;
-        stream.synchronize()?; // the pinned buffers go
-        let view = PartView {
-            outgoing,
-            incoming,
-            ghost_globals: ghosts.address(),
-            graph_vertices: part.graph_vertices() as u64,
-            first: part.global_base(),
-            owned: plan.owned as u32,
-            ghost_base: part.ghost_base(),
-            locals: plan.locals as u32,
-        };
-        kept.push(ghosts);
-        Ok(GraphOnDevice { view, _rows: kept, has_hubs: plan.pieces > 0, boundary, boundary_len: plan.boundary as u32 })
     }
 }

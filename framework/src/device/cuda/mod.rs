@@ -13,6 +13,7 @@ mod engine;
 mod exchange;
 pub(crate) mod layout;
 mod operators;
+mod part;
 mod probe;
 mod upload;
 
