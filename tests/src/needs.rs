@@ -17,15 +17,28 @@ pub fn not_run(test: &str, needs: &str) {
 /// # Panics
 /// When the variable names a folder without the graphs: what was asked for must not be passed over.
 pub fn real_graphs(test: &str) -> Option<PathBuf> {
-    let has_graphs = |folder: &PathBuf| folder.join("expected.json").is_file();
-    if let Some(named) = std::env::var_os("GRAPHALG_TEST_GRAPHS").map(PathBuf::from) {
-        assert!(has_graphs(&named), "GRAPHALG_TEST_GRAPHS={}: no expected.json there", named.display());
+    shared_data(test, "GRAPHALG_TEST_GRAPHS", "graphs")
+}
+
+/// The folder of real traces: `GRAPHALG_TEST_TRACES`, or `../shared/data/traces` beside the checkout. Without it says that `test` was
+/// not run.
+///
+/// # Panics
+/// When the variable names a folder without the traces.
+pub fn real_traces(test: &str) -> Option<PathBuf> {
+    shared_data(test, "GRAPHALG_TEST_TRACES", "traces")
+}
+
+fn shared_data(test: &str, variable: &str, what: &str) -> Option<PathBuf> {
+    let is_whole = |folder: &PathBuf| folder.join("expected.json").is_file();
+    if let Some(named) = std::env::var_os(variable).map(PathBuf::from) {
+        assert!(is_whole(&named), "{variable}={}: no expected.json there", named.display());
         return Some(named);
     }
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/graphs");
-    let found = Some(beside).filter(has_graphs);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(what);
+    let found = Some(beside).filter(is_whole);
     if found.is_none() {
-        not_run(test, "../shared/data (the real graphs)");
+        not_run(test, &format!("../shared/data (the real {what})"));
     }
     found
 }

@@ -7,6 +7,7 @@
 
 use crate::activity::{Activity, ApiClass, Kind};
 use crate::names::Names;
+use crate::time::Microseconds;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -127,17 +128,6 @@ fn category(kind: Kind) -> &'static str {
         Kind::Api(ApiClass::Node) => "node_api",
         Kind::Api(ApiClass::Runtime) => "cuda_runtime",
         Kind::Marker => "user_annotation",
-    }
-}
-
-/// Nanoseconds, shown as microseconds with three decimals.
-struct Microseconds(i64);
-
-impl std::fmt::Display for Microseconds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let ns = self.0.unsigned_abs();
-        write!(f, "{sign}{}.{:03}", ns / 1000, ns % 1000)
     }
 }
 

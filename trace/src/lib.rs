@@ -1,9 +1,27 @@
 //! Activities: the one record of everything observable (operators, exchanges, copies, calls, markers), and what reads and
-//! writes them. Today that is a writer of Chrome traces.
+//! writes them: a writer of Chrome traces, readers of traces of many tools, and the analysis of where devices' time went.
+//!
+//! The way of an analysis: [`read`] turns a file into a [`Recording`] (devices with their work), [`analysis`] turns each device's
+//! work into figures by the algebra of [`interval`], [`document`] is what programs read. Formulas: docs/schemas.md, "Trace analysis".
 
 mod activity;
+pub mod analysis;
 pub mod chrome;
+mod classify;
+pub mod document;
+mod error;
+pub mod interval;
+mod json;
 mod names;
+mod recording;
+mod source;
+mod time;
 
 pub use activity::{Activity, ApiClass, Kind};
+pub use classify::Rules;
+pub use error::{Error, Result};
+pub use json::{Count, Repairs};
 pub use names::{Detail, Index, Name, Names};
+pub use recording::{Class, Device, DeviceId, Recording, StepRange, Work};
+pub use source::{Options, read};
+pub use time::{Microseconds, nanoseconds};

@@ -23,6 +23,18 @@ impl Index {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Name(Index);
 
+impl Name {
+    /// Its place in the table.
+    pub(crate) fn place(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The name at a place that [`Name::place`] gave.
+    pub(crate) fn at(place: u32) -> Option<Name> {
+        Index::new(place).map(Name)
+    }
+}
+
 /// A list of attributes of a [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Detail(Index);

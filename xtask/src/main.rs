@@ -1,11 +1,12 @@
-//! The project's own commands: `cargo xtask check | test | bench | device-check`.
+//! The project's own commands: `cargo xtask check | test | bench | campaign | device-check`.
 //!
 //! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
-//! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs.
+//! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs, `campaign` is for long measurements.
 //! Nothing of the product depends on this crate.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through them")]
 
 mod bench;
+mod campaign;
 mod check;
 mod device_check;
 mod gate;
@@ -35,6 +36,8 @@ enum Command {
     DeviceCheck(device_check::Options),
     /// Measure our kernels (criterion), or our engine against others (--compare)
     Bench(Box<bench::Options>),
+    /// Long measurements with a seed, a bar and a summary
+    Campaign(campaign::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::DeviceCheck(options) => device_check::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Campaign(options) => campaign::run(&options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::gate::Report;
 use crate::workspace::{Workspace, cargo};
-use crate::{check, requirement};
+use crate::{campaign, check, requirement};
 
 /// Options of `cargo xtask test`.
 #[derive(Args)]
@@ -46,6 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         command.env("LD_LIBRARY_PATH", &libraries);
         command.env("GRAPHALG_BIN_DIR", workspace.target.join("release"));
     });
+    campaign::short(&mut report);
     check::after_tests(&mut report);
     Ok(report.close(|need| options.setup && requirement::is_provided(need)))
 }

@@ -38,10 +38,8 @@ pub(crate) struct Frontier {
     pub(crate) count: u64,
     /// Arcs out of them.
     pub(crate) arcs: u64,
-    /// Arcs out of vertices of any rank that have not been in the frontier.
-    pub(crate) unexplored: u64,
-    /// Whether the last visit was a wide one (bits).
-    pub(crate) was_wide: bool,
+    /// Vertices of any rank that have not been in the frontier.
+    pub(crate) remaining: u64,
     pub(crate) news: News,
     /// Ghosts that this superstep made offers at.
     pub(crate) offers: Vec<LocalId>,
@@ -69,8 +67,7 @@ impl Frontier {
             joined: Bits::new(part.locals()),
             count: 0,
             arcs: 0,
-            unexplored: part.graph_arcs(),
-            was_wide: false,
+            remaining: part.graph_vertices() as u64,
             news: News::Frontier,
             offers: Vec::new(),
             woken: Vec::new(),

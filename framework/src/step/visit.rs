@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 /// Frontiers with at most this many arcs are pushed by one thread: the others cost more than they bring, by cache lines that
 /// change hands (road-FLA, two threads: 23.3 to 20.1 ms against 4,096).
 const ALONE_ARCS: u64 = 16_384;
-/// Pull when the frontier has more than 1 / ALPHA of the arcs not yet explored. As in the paper.
-const ALPHA: u64 = 15;
-/// Stay wide while the frontier has more than 1 / BETA of the vertices. As in the paper.
-const BETA: u64 = 18;
+/// Pull when that takes fewer probes than this many times the arcs out of the frontier, each of which is a random write (two threads,
+/// one source each, against the paper's fixed shares of arcs and vertices: cnr-2000 10.6 to 7.1 ms, road-FLA 19.0 to 16.9,
+/// urand-20 14.0 to 13.4, kron-20 8.8 to 8.4; at 1 and 2 kron-20 needs 12.6).
+const PUSHED: u64 = 4;
 /// Push to bits when the frontier has more arcs than 1 / WIDE of the vertices (measured on urand-20).
 const WIDE: u64 = 32;
 /// Frontier vertices that a thread claims at once.
@@ -31,9 +31,17 @@ pub(super) const PIECE: usize = 64;
 /// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
 pub(super) const AHEAD: usize = 8;
 
-/// Whether a visit pulls, by numbers that all ranks agree on.
-pub(crate) fn visit_pulls(total: &Tally, unexplored: u64, was_wide: bool, vertices: u64) -> bool {
-    total.arcs > unexplored / ALPHA || was_wide && total.active > vertices / BETA
+/// Whether a visit pulls, by numbers that all ranks agree on: the frontier's, and how many vertices have not been in it.
+pub(crate) fn visit_pulls(part: &Part, total: &Tally, remaining: u64) -> bool {
+    part.has_incoming() && total.arcs.saturating_mul(PUSHED) > pull_probes(part, total, remaining)
+}
+
+/// About how many arcs a pull looks at: a vertex that has not joined goes through its row until it meets the frontier, which has
+/// its share of all arcs.
+fn pull_probes(part: &Part, total: &Tally, remaining: u64) -> u64 {
+    let (all, vertices) = (part.graph_arcs(), part.graph_vertices() as u64);
+    let row = (all / vertices.max(1)).min(all / total.arcs.max(1)) + 1;
+    remaining.saturating_mul(row)
 }
 
 impl Step<'_> {
@@ -45,9 +53,8 @@ impl Step<'_> {
         self.frontier.absorb(self.part);
         self.consume(self.frontier.count);
         let (arcs, vertices) = (self.total.arcs, self.part.graph_vertices() as u64);
-        let pulls = self.part.has_incoming()
-            && visit_pulls(&self.total, self.frontier.unexplored, self.frontier.was_wide, vertices);
-        self.frontier.unexplored = self.frontier.unexplored.saturating_sub(arcs);
+        self.frontier.remaining = self.frontier.remaining.saturating_sub(self.total.active);
+        let pulls = visit_pulls(self.part, &self.total, self.frontier.remaining);
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {
             self.frontier.become_bits();
@@ -61,7 +68,6 @@ impl Step<'_> {
                 (true, false) => self.visit_push_bits::<O, Shared>(op),
             }
         }
-        self.frontier.was_wide = is_wide;
         self.frontier.news = News::Frontier;
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
     }

@@ -3,6 +3,7 @@
 mod graph;
 mod list;
 pub(crate) mod run;
+mod trace;
 
 use crate::cli::Stop;
 use crate::experiment::{ExperimentCommand, nsys::Nsys};
@@ -41,6 +42,9 @@ pub(crate) enum Subcommands {
     Experiment(ExperimentCommand),
     /// Watch one run with Nsight Systems (this node only; never evidence of speed)
     Nsys(Box<Nsys>),
+    /// Say where the time of devices went, from traces of many tools: breakdown, overlap, pictures
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     /// Completions for a shell, on stdout
     Completions {
         /// The shell
@@ -62,6 +66,7 @@ impl Subcommands {
             Subcommands::Graph(graph) => return graph.run(),
             Subcommands::Experiment(experiment) => return experiment.run(registry),
             Subcommands::Nsys(nsys) => return nsys.run(registry),
+            Subcommands::Trace(trace) => return trace.run(),
             Subcommands::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut command, "harness", &mut text);

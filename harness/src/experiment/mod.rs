@@ -12,7 +12,7 @@ mod equivalence;
 mod manifest;
 pub(crate) mod nsys;
 mod plan;
-mod plot;
+pub(crate) mod plot;
 mod process;
 mod runner;
 mod slurm;

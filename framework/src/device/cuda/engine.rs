@@ -68,8 +68,8 @@ pub(crate) struct FrontierState {
     /// Owned vertices in it; an upper bound after `sift`.
     pub(crate) count: u64,
     pub(crate) arcs: u64,
-    pub(crate) unexplored: u64,
-    pub(crate) was_wide: bool,
+    /// Vertices of any rank that have not been in the frontier.
+    pub(crate) remaining: u64,
     pub(crate) news: News,
     pub(crate) offers: u32,
     pub(crate) woken: u32,
@@ -120,8 +120,7 @@ impl Engine {
             bits_turn: 0,
             count: 0,
             arcs: 0,
-            unexplored: part.graph_arcs(),
-            was_wide: false,
+            remaining: part.graph_vertices() as u64,
             news: News::Frontier,
             offers: 0,
             woken: 0,

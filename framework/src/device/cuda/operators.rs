@@ -170,10 +170,8 @@ impl Engine {
     /// [`Step::push_or_pull`](crate::step::Step::push_or_pull), by the same numbers; also how many vertices it consumed.
     pub(crate) fn visit(&mut self, rule: &Rule, part: &Part, total: &Tally) -> Result<(Tally, u64)> {
         self.absorb()?;
-        let vertices = part.graph_vertices() as u64;
-        let pulls =
-            part.has_incoming() && visit_pulls(total, self.frontier.unexplored, self.frontier.was_wide, vertices);
-        self.frontier.unexplored = self.frontier.unexplored.saturating_sub(total.arcs);
+        self.frontier.remaining = self.frontier.remaining.saturating_sub(total.active);
+        let pulls = visit_pulls(part, total, self.frontier.remaining);
         let consumed = if pulls {
             self.become_bits()?;
             let consumed = self.frontier.count;
@@ -191,7 +189,6 @@ impl Engine {
             self.take_next(&report);
             report.consumed
         };
-        self.frontier.was_wide = pulls;
         self.frontier.news = News::Frontier;
         Ok((self.frontier_tally(), consumed))
     }

@@ -1,10 +1,11 @@
 //! Plots and the report of a performance run.
 
 mod idle;
+pub(crate) mod page;
 mod pairs;
 mod report;
 mod stages;
-mod svg;
+pub(crate) mod svg;
 
 use super::analyze::{self, pairings, performance_run};
 use super::collect;

@@ -1,0 +1,318 @@
+//! `harness trace`: where the time of devices went, from trace files of many tools.
+//!
+//! Files are read one after the other, and of each only its report (and for pictures its bins) is kept. Figures are the library's
+//! (`trace::analysis`); here they become tables, documents and pictures.
+
+mod picture;
+mod rows;
+mod table;
+
+use super::print;
+use crate::people::{say, with_causes};
+use crate::whole_file;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use framework::error::{Error, Result};
+use std::io::Write;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use trace::document::{Document, FileReport, Parts};
+use trace::{Options, Recording, Rules};
+
+const INPUTS: &str = "Input, known by content:
+  Chrome traces (PyTorch, Ascend trace_view.json, timeline.rankNNNN.json of harness_profiling), rocprofv3 JSON,
+  SQLite exports of Nsight Systems, Ascend databases; JSON also packed with gzip
+
+Examples:
+  harness trace summary rank*.pt.trace.json.gz
+  harness trace breakdown --by step --format csv trace.json
+  harness trace plot trace.json -o report.html
+
+Formulas: docs/schemas.md, \"Trace analysis\"";
+
+/// What can be done with traces.
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum TraceCommand {
+    /// Split each device's time into computation, other work that it does not hide, and idle
+    #[command(after_help = INPUTS)]
+    Breakdown(Tell),
+    /// Say how far computation hides communication
+    #[command(after_help = INPUTS)]
+    Overlap(Tell),
+    /// Both, with kernels by name, causes of idle time, exposed collectives, and ranks compared
+    #[command(after_help = INPUTS)]
+    Summary(Summary),
+    /// Draw it: one HTML report that opens offline, or one picture
+    #[command(after_help = INPUTS)]
+    Plot(Plot),
+}
+
+/// Which files, and which of their events.
+#[derive(Args, Clone, Debug)]
+struct Input {
+    /// Trace files; one rank each, as tools write them
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    /// Only steps A to B, both included (`3..5`, `3..`, `..5`, `3`)
+    #[arg(long, value_name = "STEP..STEP", help_heading = "Events")]
+    window: Option<Window>,
+    /// Kernels whose name matches are communication, too (repeatable)
+    #[arg(long, value_name = "RE", help_heading = "Events")]
+    communication_pattern: Vec<String>,
+    /// Events of category mtia_ccp_events are computation
+    #[arg(long, help_heading = "Events")]
+    mtia: bool,
+    /// Leave damaged events out, with a count, and use what a cut-off file has
+    #[arg(long, help_heading = "Events")]
+    recover: bool,
+}
+
+/// Options of `breakdown` and `overlap`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Tell {
+    #[command(flatten)]
+    input: Input,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Form::Table, help_heading = "Output")]
+    format: Form,
+    /// Figures of whole devices, or of each step as well
+    #[arg(long, value_enum, default_value_t = By::Device, help_heading = "Output")]
+    by: By,
+}
+
+/// Options of `summary`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Summary {
+    #[command(flatten)]
+    tell: Tell,
+    /// Kernels and collectives a device in tables; JSON has all
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    top: usize,
+}
+
+/// Options of `plot`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Plot {
+    #[command(flatten)]
+    input: Input,
+    /// Where to, the form by its ending: .html, .svg or .png
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    output: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// For people, 100 columns
+    Table,
+    /// One document, schema graphalg-trace/1
+    Json,
+    /// One row a device or step
+    Csv,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    /// One row a device
+    Device,
+    /// One row a step of each device
+    Step,
+}
+
+/// Steps from one to another, both included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Window(RangeInclusive<i64>);
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Window, String> {
+        let step = |text: &str, open: i64| match text {
+            "" => Ok(open),
+            _ => text.parse().map_err(|_| format!("`{text}` is no step; give numbers, such as 3..5")),
+        };
+        let (from, to) = match text.split_once("..") {
+            Some(("", "")) => return Err("it holds no step; give at least one, such as 3.. or ..5".into()),
+            Some((from, to)) => (step(from, i64::MIN)?, step(to.trim_start_matches('='), i64::MAX)?),
+            None => (step(text, 0)?, step(text, 0)?),
+        };
+        if from > to {
+            return Err(format!("step {from} comes after step {to}; give the smaller one first"));
+        }
+        Ok(Window(from..=to))
+    }
+}
+
+impl TraceCommand {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// For files that cannot be read or are damaged, and when the output cannot be written.
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        let (breakdown, overlap) =
+            (Parts { breakdown: true, ..Parts::default() }, Parts { overlap: true, ..Parts::default() });
+        match self {
+            TraceCommand::Breakdown(tell) => tell.run(breakdown, 0)?,
+            TraceCommand::Overlap(tell) => tell.run(overlap, 0)?,
+            TraceCommand::Summary(summary) => {
+                let parts = Parts { breakdown: true, overlap: true, summary: true, by_step: false };
+                summary.tell.run(parts, summary.top)?;
+            }
+            TraceCommand::Plot(plot) => plot.run()?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Tell {
+    fn run(&self, parts: Parts, top: usize) -> Result<()> {
+        let parts = Parts { by_step: self.by == By::Step, ..parts };
+        let mut reports = Vec::new();
+        self.input.each(parts.summary || parts.by_step, |file, recording| {
+            if parts.by_step
+                && recording.devices.iter().all(|device| device.works.iter().all(|work| work.step().is_none()))
+            {
+                recording
+                    .warnings
+                    .push("no steps: the file has no ProfilerStep#N ranges and no events with an iteration".into());
+            }
+            reports.push(FileReport::of(file, recording, parts));
+            Ok(())
+        })?;
+        let document = Document::of(reports, parts);
+        if self.format != Form::Json {
+            say_warnings(&document);
+        }
+        match self.format {
+            Form::Table => print(table::whole(&document, parts, top).as_bytes()),
+            Form::Csv => print(&rows::csv(&document, parts)?),
+            Form::Json => {
+                let failed = |error: serde_json::Error| Error::Environment(error.to_string());
+                let mut text = serde_json::to_vec_pretty(&document).map_err(failed)?;
+                text.push(b'\n');
+                print(&text)
+            }
+        }
+    }
+}
+
+/// Every warning, with the file it is about.
+fn say_warnings(document: &Document) {
+    for file in &document.files {
+        for warning in &file.warnings {
+            say(&format!("warning: {}: {warning}", file.file));
+        }
+    }
+}
+
+impl Input {
+    fn options(&self, wants_launches: bool) -> Result<Options> {
+        let mut rules = Rules::with_patterns(&self.communication_pattern).map_err(told)?;
+        rules.counts_mtia = self.mtia;
+        Ok(Options { rules, wants_launches: wants_launches || self.window.is_some(), recovers: self.recover })
+    }
+
+    /// Calls `take` with each file's name and what it holds, of the window only.
+    fn each(&self, wants_launches: bool, mut take: impl FnMut(&str, &mut Recording) -> Result<()>) -> Result<()> {
+        let options = self.options(wants_launches)?;
+        let mut ranks = std::collections::HashMap::new();
+        for path in &self.files {
+            let mut recording = trace::read(path, &options).map_err(told)?;
+            let name = path.display().to_string();
+            if let Some(rank) = recording.rank
+                && let Some(other) = ranks.insert(rank, name.clone())
+            {
+                recording.warnings.push(format!("rank {rank} is also that of {other}"));
+            }
+            if let Some(Window(steps)) = &self.window {
+                narrow(&mut recording, steps.clone());
+            }
+            take(&name, &mut recording)?;
+        }
+        Ok(())
+    }
+}
+
+/// Leaves only the window's steps, and says what span that is.
+fn narrow(recording: &mut Recording, steps: RangeInclusive<i64>) {
+    let left_out = recording.keep_steps(steps.clone());
+    let bound = |step: i64| if step == i64::MIN || step == i64::MAX { String::new() } else { step.to_string() };
+    let window = format!("window: steps {}..{}", bound(*steps.start()), bound(*steps.end()));
+    let mut said = vec![format!("{window}; {left_out} events of other steps or of none were left out")];
+    for device in &recording.devices {
+        match (device.works.first(), device.works.iter().map(|work| work.end_ns).max()) {
+            (Some(first), Some(end)) => said.push(format!(
+                "{window}: device {} from {} to {} us",
+                device.id,
+                trace::Microseconds(first.start_ns),
+                trace::Microseconds(end)
+            )),
+            _ => said.push(format!("{window}: device {} has no events in it", device.id)),
+        }
+    }
+    recording.warnings.extend(said);
+}
+
+impl Plot {
+    fn run(&self) -> Result<()> {
+        let ending = self.output.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        let Some(form @ ("html" | "svg" | "png")) = ending.as_deref() else {
+            return Err(Error::usage(format!("{}: end it in .html, .svg or .png", self.output.display())));
+        };
+        whole_file::check(&self.output, whole_file::folder(&self.output))?;
+        let parts = Parts { breakdown: true, overlap: true, summary: true, by_step: false };
+        let (mut reports, mut strips) = (Vec::new(), Vec::new());
+        self.input.each(true, |file, recording| {
+            reports.push(FileReport::of(file, recording, parts));
+            strips.push(recording.devices.iter().map(picture::Strip::of).collect());
+            Ok(())
+        })?;
+        let document = Document::of(reports, parts);
+        say_warnings(&document);
+        let bytes = picture::drawn(&document, &strips, form)?;
+        whole_file::write(&self.output, |out| out.write_all(&bytes))?;
+        say(&format!("plot     {}", self.output.display()));
+        Ok(())
+    }
+}
+
+/// A reader's error, as the command line reports errors: bad input.
+fn told(error: trace::Error) -> Error {
+    Error::usage(with_causes(&error))
+}
+
+/// A file's name without its folders.
+fn file_name(file: &str) -> String {
+    Path::new(file).file_name().map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What a device is called beside others: its rank if it has one, else its file.
+fn device_title(file: &FileReport, device: &trace::DeviceId) -> String {
+    match file.rank {
+        Some(rank) => format!("rank {rank}, device {device}"),
+        None => format!("{}, device {device}", file_name(&file.file)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_two_steps_or_one_with_an_open_end() {
+        let check = |text: &str, expected: Option<(i64, i64)>| {
+            let window = text.parse::<Window>().ok().map(|window| (*window.0.start(), *window.0.end()));
+            assert_eq!(window, expected, "{text}");
+        };
+        check("3..5", Some((3, 5)));
+        check("3..=5", Some((3, 5)));
+        check("3..", Some((3, i64::MAX)));
+        check("..5", Some((i64::MIN, 5)));
+        check("4", Some((4, 4)));
+        for text in ["..", "5..3", "a..b", "", "1..2..3"] {
+            if !text.is_empty() {
+                check(text, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The 28 real traces against figures of two independent programs, to the nanosecond, and cases from issues of other tools.
+//! Without the folder each says that it was not run.
+
+use graphalg_tests::needs::real_traces;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use trace::analysis::Merged;
+use trace::interval::pieces;
+use trace::{Class, Device, Options, Recording, read};
+
+fn document(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("readable");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn count(device: &Device, class: Class) -> usize {
+    device.works.iter().filter(|work| work.class == class).count()
+}
+
+/// A device in the form of `expected.json`, without the percentages.
+fn figures(device: &Device, recording: &Recording) -> Value {
+    let lists = Merged::of(&device.works);
+    let of = lists.figures();
+    let mut exclusive: HashMap<String, i64> = HashMap::new();
+    pieces([&lists.computation, &lists.communication, &lists.memory], |piece, on| {
+        let names: Vec<_> = Class::ALL
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| on >> bit & 1 == 1)
+            .map(|(_, class)| class.name())
+            .collect();
+        let name = if names.is_empty() { "idle".into() } else { names.join("+") };
+        *exclusive.entry(name).or_default() += piece.length();
+    });
+    let mut streams: Vec<String> = device.works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
+    streams.sort();
+    streams.dedup();
+    json!({
+        "temporal_breakdown": {
+            "kernel_time_ns": of.breakdown.kernel_ns,
+            "compute_time_ns": of.breakdown.compute_ns,
+            "non_compute_time_ns": of.breakdown.non_compute_ns,
+            "idle_time_ns": of.breakdown.idle_ns,
+        },
+        "overlap_analysis": {
+            "comp_time_ns": of.overlap.comp_ns,
+            "comm_time_ns": of.overlap.comm_ns,
+            "overlap_time_ns": of.overlap.overlap_ns,
+            "overlap_ratio_of_union_percent": of.overlap.ratio_of_union_percent(),
+            "comm_hidden_by_comp_percent": of.overlap.hidden_percent(),
+        },
+        "counts": {
+            "computation": count(device, Class::Computation),
+            "communication": count(device, Class::Communication),
+            "memory": count(device, Class::Memory),
+            "zero_length": device.works.iter().filter(|work| work.start_ns == work.end_ns).count(),
+            "streams": streams.len(),
+            "negative_length_dropped": device.dropped_negative,
+        },
+        "exclusive_ns": exclusive,
+    })
+}
+
+fn is_close(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * b.abs(),
+        (a, b) => a == b,
+    }
+}
+
+#[test]
+fn every_figure_of_every_real_file_is_exact() {
+    let Some(folder) = real_traces("real_traces::every_figure_of_every_real_file_is_exact") else { return };
+    let expected = document(&folder.join("expected.json"));
+    let files = expected["files"].as_object().expect("files");
+    assert_eq!(files.len(), 28);
+    for (file, expected) in files {
+        let options = Options { wants_launches: true, ..Options::default() };
+        let recording = read(&folder.join(file), &options).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let devices = expected["devices"].as_object().expect("devices");
+        assert_eq!(recording.devices.len(), devices.len(), "{file}");
+        if !expected["rank"].is_null() {
+            assert_eq!(json!(recording.rank), expected["rank"], "{file}");
+        }
+        assert_eq!(recording.repairs, trace::Repairs::default(), "{file}");
+        if devices.is_empty() {
+            assert!(recording.warnings.iter().any(|warning| warning.starts_with("no device events")), "{file}");
+        }
+        for device in &recording.devices {
+            let expected = &devices[&device.id.to_string()];
+            let found = figures(device, &recording);
+            assert_eq!(found["temporal_breakdown"], expected["temporal_breakdown"], "{file} device {}", device.id);
+            for (key, value) in expected["overlap_analysis"].as_object().expect("an object") {
+                let ours = &found["overlap_analysis"][key];
+                assert!(is_close(ours, value), "{file} device {}: {key} {ours} {value}", device.id);
+            }
+            for (key, value) in found["exclusive_ns"].as_object().expect("an object") {
+                assert_eq!(value, &expected["exclusive_ns"][key], "{file} device {}: {key}", device.id);
+            }
+            let counts = &expected["counts"];
+            for key in ["computation", "communication", "memory", "zero_length", "negative_length_dropped"] {
+                assert_eq!(found["counts"][key], counts[key], "{file} device {}: {key}", device.id);
+            }
+            let streams = counts["streams"].as_array().expect("a list").len();
+            assert_eq!(found["counts"]["streams"], streams, "{file}");
+            let alike = counts["kernels_named_like_a_collective_but_not_nccl"].as_u64().expect("a count");
+            let warning = format!("{alike} kernels named like collectives");
+            let is_said = recording.warnings.iter().any(|text| text.contains("kernels named like collectives"));
+            assert_eq!(is_said, alike > 0, "{file}");
+            assert!(alike == 0 || recording.warnings.iter().any(|text| text.contains(&warning)), "{file}");
+        }
+    }
+}
+
+#[test]
+fn every_case_from_issues_of_other_tools_comes_out() {
+    let Some(folder) = real_traces("real_traces::every_case_from_issues_of_other_tools_comes_out") else { return };
+    let cases = document(&folder.join("issue_cases.json"));
+    let scratch = tempfile::tempdir().expect("a folder");
+    for case in cases["cases"].as_array().expect("cases") {
+        let id = case["id"].as_str().expect("an id");
+        let events: Vec<Value> = case["rows"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| {
+                json!({"ph": "X", "pid": row[0], "tid": row[1], "cat": row[2], "name": row[3], "ts": row[4], "dur": row[5],
+                       "args": {"device": row[0], "stream": row[1]}})
+            })
+            .collect();
+        let path = scratch.path().join(format!("{id}.json"));
+        std::fs::write(&path, json!({"traceEvents": events}).to_string()).expect("written");
+        let recording = read(&path, &Options::default()).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let mut checked = 0;
+        for device in &recording.devices {
+            let want = match &case["per_device"] {
+                Value::Null => &case["want"],
+                devices => &devices[&device.id.to_string()],
+            };
+            let found = figures(device, &recording);
+            let (breakdown, overlap) = (&found["temporal_breakdown"], &found["overlap_analysis"]);
+            for (key, ours) in [
+                ("kernel", &breakdown["kernel_time_ns"]),
+                ("compute", &breakdown["compute_time_ns"]),
+                ("non_compute", &breakdown["non_compute_time_ns"]),
+                ("idle", &breakdown["idle_time_ns"]),
+                ("comp", &overlap["comp_time_ns"]),
+                ("comm", &overlap["comm_time_ns"]),
+                ("overlap", &overlap["overlap_time_ns"]),
+            ] {
+                if let Some(us) = want[key].as_f64() {
+                    assert_eq!(ours.as_i64().expect("a time"), (us * 1000.0).round() as i64, "{id} {key}");
+                    checked += 1;
+                }
+            }
+            if want.get("union_pct").is_some() {
+                assert!(is_close(&overlap["overlap_ratio_of_union_percent"], &want["union_pct"]), "{id}");
+                assert!(is_close(&overlap["comm_hidden_by_comp_percent"], &want["hidden_pct"]), "{id}");
+            }
+        }
+        assert!(checked >= 7, "{id}: {checked}");
+        let says = |word: &str| recording.warnings.iter().any(|warning| warning.contains(word));
+        assert_eq!(says("cover several later events"), id == "overflowing_duration_same_stream", "{id}");
+        assert_eq!(says("times were lost"), id == "zero_time_stamps", "{id}: {:?}", recording.warnings);
+    }
+}

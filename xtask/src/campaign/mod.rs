@@ -1,0 +1,42 @@
+//! `cargo xtask campaign NAME`: long measurements with a seed, a bar and a summary. `cargo xtask test` runs each in a short form of at
+//! most a minute.
+
+mod measured;
+mod synthetic;
+mod trace;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use crate::gate::Report;
+
+/// Options of `cargo xtask campaign`.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    campaign: Campaign,
+}
+
+#[derive(Subcommand)]
+enum Campaign {
+    /// `harness trace` on a synthetic trace of 1.06 GB: figures, time, memory, beside HTA when Python has it
+    #[command(name = "trace-1gb")]
+    Trace(trace::Options),
+}
+
+/// Runs the command; true when every bar was met.
+///
+/// # Errors
+/// When something that is needed cannot be built or run.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    match &options.campaign {
+        Campaign::Trace(options) => trace::run(options),
+    }
+}
+
+/// Every campaign in its short form, as gates.
+pub(crate) fn short(report: &mut Report) {
+    let this = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
+    report
+        .run("campaign trace-1gb (short)", std::process::Command::new(this).args(["campaign", "trace-1gb", "--short"]));
+}
