@@ -1,6 +1,7 @@
 //! What a plugin writes: an algorithm as a vertex program in supersteps, and how it is registered.
 
 use crate::answer::{Answer, AnswerSpec};
+use crate::device::cuda::Kernels;
 use crate::error::{Error, Result};
 use crate::fault::{FaultTolerance, Verdict};
 use crate::field::FieldSpec;
@@ -194,6 +195,8 @@ pub struct Registration {
     pub augment: fn(Command) -> Command,
     /// Makes the algorithm from parsed options.
     pub make: fn(&ArgMatches) -> Result<Box<dyn GraphAlgorithm>, clap::Error>,
+    /// Its rules for the cuda device, if it can run there.
+    pub kernels: Option<Kernels>,
 }
 
 inventory::collect!(Registration);
@@ -209,7 +212,14 @@ impl Registration {
         ) -> Result<Box<dyn GraphAlgorithm>, clap::Error> {
             Ok(Box::new(<A as FromArgMatches>::from_arg_matches(matches)?))
         }
-        Registration { name, summary, augment: A::augment_args, make: make::<A> }
+        Registration { name, summary, augment: A::augment_args, make: make::<A>, kernels: None }
+    }
+
+    /// The same with rules for the cuda device: the plugin's file in kernels/ and the PTX made from it.
+    #[must_use]
+    pub const fn with_kernels(mut self, source: &'static str, ptx: &'static str) -> Registration {
+        self.kernels = Some(Kernels { name: self.name, source, ptx });
+        self
     }
 }
 

@@ -72,7 +72,7 @@ pub fn drive<P: Probe, G: Guard>(
         clock.main_loop(began.elapsed());
         guard.drain(algorithm, step, clock)?;
         let began = Instant::now();
-        clock.stage(G::UPDATE, step.index.saturating_sub(1), || algorithm.finish(step))?;
+        clock.update(G::UPDATE, step.index.saturating_sub(1), step, |step| algorithm.finish(step))?;
         clock.main_loop(began.elapsed());
         if next != Next::Redo {
             next = guard.settle(converged, algorithm, step, exchange, clock)?;

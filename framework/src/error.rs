@@ -70,6 +70,16 @@ pub enum Error {
     /// The answer is wrong or was changed.
     #[error("{0}")]
     Answer(String),
+    /// A device failed, or cannot do what the run needs.
+    #[error("{device}: {problem}; {mend}")]
+    Device {
+        /// Which, with its name.
+        device: String,
+        /// What it cannot do, and the driver's word for it.
+        problem: String,
+        /// What can be done.
+        mend: String,
+    },
     /// The machine refused something the run needs.
     #[error("{0}")]
     Environment(String),
@@ -91,7 +101,7 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Error::Read { .. } | Error::Line { .. } | Error::Format { .. } | Error::Usage(_) => Class::Usage,
-            Error::Write { .. } | Error::Environment(_) => Class::Environment,
+            Error::Write { .. } | Error::Device { .. } | Error::Environment(_) => Class::Environment,
             Error::PeerLost { .. } | Error::Panicked { .. } | Error::Answer(_) => Class::Answer,
         }
     }

@@ -5,6 +5,8 @@
 //! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens. In a protected run every
 //! message, empty ones too, ends in a seal (`protect::seal`), so that one lost, repeated or changed is noticed before it is used.
 
+mod device;
+
 use crate::algorithm::Tally;
 use crate::device::host::access::Alone;
 use crate::error::{Error, Result};
@@ -26,6 +28,7 @@ pub struct Exchange<'t> {
     incoming: Vec<Vec<u8>>,
     places: Vec<Vec<u32>>,
     words: Vec<u8>,
+    rows: device::RowsOfPlaces,
     /// Seals messages, in a protected run.
     pub(crate) seals: Option<Seals>,
     /// Payload bytes this rank has sent in the superstep loop.
@@ -44,6 +47,7 @@ impl<'t> Exchange<'t> {
             incoming: vec![Vec::new(); ranks],
             places: vec![Vec::new(); ranks],
             words: Vec::new(),
+            rows: device::RowsOfPlaces::default(),
             seals: None,
             bytes_sent: 0,
             messages_sent: 0,
@@ -94,6 +98,9 @@ impl<'t> Exchange<'t> {
         if self.outgoing.len() == 1 {
             return Ok(Tally::default());
         }
+        if step.engine.is_some() {
+            return self.run_on_device(step);
+        }
         step.frontier.woken.clear();
         step.frontier.renewed.clear();
         let offering = slots(&step.fields, |share| share.offers().is_some());
@@ -121,6 +128,9 @@ impl<'t> Exchange<'t> {
         let copying = slots(&step.fields, |share| share.copies());
         if self.outgoing.len() == 1 || copying.is_empty() {
             return Ok(());
+        }
+        if step.engine.is_some() {
+            return self.run_initial_on_device(step, &copying);
         }
         let news = std::mem::replace(&mut step.frontier.news, News::All);
         self.send_copies(step, &copying)?;
@@ -283,6 +293,18 @@ fn pack(
     fields: &Fields,
     slots: &[usize],
 ) {
+    let kinds: Vec<Kind> = slots.iter().map(|&slot| fields.specs()[slot].kind).collect();
+    frame(message, places, route, &kinds, |slot, place| fields.column(slots[slot]).bits(vertex(place)));
+}
+
+/// The same for values from anywhere: `value` gives that of the `slot`th field at a place.
+fn frame(
+    message: &mut Vec<u8>,
+    places: &mut Vec<u32>,
+    route: usize,
+    kinds: &[Kind],
+    value: impl Fn(usize, u32) -> u64,
+) {
     message.clear();
     if places.is_empty() {
         return;
@@ -309,9 +331,9 @@ fn pack(
         if form == SPARSE {
             message.extend_from_slice(&place.to_le_bytes());
         }
-        for &slot in slots {
-            let bits = fields.column(slot).bits(vertex(place));
-            match fields.specs()[slot].kind {
+        for (slot, kind) in kinds.iter().enumerate() {
+            let bits = value(slot, place);
+            match kind {
                 Kind::U32 => message.extend_from_slice(&(bits as u32).to_le_bytes()),
                 Kind::F64 => message.extend_from_slice(&bits.to_le_bytes()),
             }

@@ -71,7 +71,7 @@ pub trait Guard {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Tally> {
-        clock.stage(Self::UPDATE, step.index, || algorithm.superstep(step))
+        clock.update(Self::UPDATE, step.index, step, |step| algorithm.superstep(step))
     }
 
     /// After ghost exchange of a superstep: what this rank says beside its tally.

@@ -2,6 +2,8 @@
 //!
 //! Each rule binds its fields once per operator call and is compiled twice, for one thread and for many. A value read from a
 //! field may be corrupt: a rule must not index or loop by one that it has not checked ([`Part::vertex`]).
+//! On a device the same rule is spelled once more, in the plugin's file in kernels/; it is found by `KERNEL`, gets the fields in the
+//! order of `bind` and the numbers of `scalars`.
 
 pub use crate::device::host::access::Access;
 
@@ -10,6 +12,44 @@ use crate::id::LocalId;
 use crate::partition::Part;
 use crate::sum::Sum;
 
+/// The most numbers a rule takes on a device.
+const SCALARS: usize = 4;
+
+/// A rule's numbers, for its kernels: in the order in which the kernel's rule asks for them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Scalars {
+    words: [u64; SCALARS],
+    len: usize,
+}
+
+impl Scalars {
+    /// Adds a whole number.
+    ///
+    /// # Panics
+    /// If there are four already: a mistake in the plugin.
+    #[must_use]
+    pub fn number(mut self, number: u32) -> Scalars {
+        self.words[self.len] = number.into();
+        self.len += 1;
+        self
+    }
+
+    /// Adds a real number.
+    ///
+    /// # Panics
+    /// As [`Scalars::number`].
+    #[must_use]
+    pub fn real(mut self, number: f64) -> Scalars {
+        self.words[self.len] = number.to_bits();
+        self.len += 1;
+        self
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words[..self.len]
+    }
+}
+
 /// A rule for the arcs out of the frontier. It knows where an arc leads, not where it comes from, and changes fields there only: a
 /// large frontier's arcs are dealt by destination first, so that each is handled by one thread.
 pub trait EdgeOp: Sync {
@@ -17,6 +57,12 @@ pub trait EdgeOp: Sync {
     type View<'a>: Copy + Sync;
     /// Names them.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What the names of its kernels begin with; a rule without any runs on the host only.
+    const KERNEL: &'static str = "";
+    /// Its numbers, for the kernels.
+    fn scalars(&self) -> Scalars {
+        Scalars::default()
+    }
     /// Once for each vertex of the frontier, before its arcs.
     #[inline(always)]
     fn leave(&self, _view: Self::View<'_>, _src: LocalId) {}
@@ -36,6 +82,12 @@ pub trait VisitOp: Sync {
     type View<'a>: Copy + Sync;
     /// Names them.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What the names of its kernels begin with; a rule without any runs on the host only.
+    const KERNEL: &'static str = "";
+    /// Its numbers, for the kernels.
+    fn scalars(&self) -> Scalars {
+        Scalars::default()
+    }
     /// `dst` joins.
     fn visit(&self, view: Self::View<'_>, dst: LocalId);
 }
@@ -46,6 +98,12 @@ pub trait VertexOp: Sync {
     type View<'a>: Copy + Sync;
     /// Names them.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What the names of its kernels begin with; a rule without any runs on the host only.
+    const KERNEL: &'static str = "";
+    /// Its numbers, for the kernels.
+    fn scalars(&self) -> Scalars {
+        Scalars::default()
+    }
     /// The rule. What true means is said by the operator that runs it.
     fn vertex<A: Access>(&self, view: Self::View<'_>, part: &Part, v: LocalId) -> bool;
     /// Whether `wants` is asked first.
@@ -69,6 +127,12 @@ pub trait GatherOp: Sync {
     type View<'a>: Copy + Sync;
     /// Names them.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What the names of its kernels begin with; a rule without any runs on the host only.
+    const KERNEL: &'static str = "";
+    /// Its numbers, for the kernels.
+    fn scalars(&self) -> Scalars {
+        Scalars::default()
+    }
     /// What an arc from `src` brings.
     fn gather(&self, view: Self::View<'_>, src: LocalId) -> f64;
     /// Asks for what `gather` will read to be brought near.
@@ -112,6 +176,12 @@ pub trait SelectOp: Sync {
     type View<'a>: Copy + Sync;
     /// Names them.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
+    /// What the names of its kernels begin with; a rule without any runs on the host only.
+    const KERNEL: &'static str = "";
+    /// Its numbers, for the kernels.
+    fn scalars(&self) -> Scalars {
+        Scalars::default()
+    }
     /// The key of `v`.
     fn key(&self, view: Self::View<'_>, v: LocalId) -> u32;
 }

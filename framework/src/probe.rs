@@ -62,6 +62,9 @@ pub struct Activity {
 
 /// Receives what happens in a run of one rank.
 pub trait Probe: Send {
+    /// A stage begins, of a run on one rank or several. Its end comes as a span.
+    #[inline(always)]
+    fn begin(&mut self, _: Stage, _is_multi: bool) {}
     /// A stage ended, in the loop one of superstep `iteration` (0 outside). Times count from the start of the trial, the same
     /// moment on all ranks of a process; their difference is just what the run-level accumulator grew by.
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration);

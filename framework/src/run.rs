@@ -5,6 +5,7 @@
 
 use crate::algorithm::{GraphAlgorithm, Layout, Tally};
 use crate::answer::{Answer, AnswerSpec};
+use crate::device::cuda::Gpus;
 use crate::device::host::{Pool, Waiting, cores};
 use crate::driver::{End, drive};
 use crate::error::{Error, Result};
@@ -24,14 +25,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Where a run happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'d> {
     /// Ranks, at least 1.
     pub ranks: usize,
     /// Threads of each rank, at least 1.
     pub threads: usize,
     /// Which layouts of the arcs may be built.
     pub layouts: Layouts,
+    /// What runs the operators.
+    pub device: Device<'d>,
+}
+
+/// What runs the operators.
+#[derive(Clone, Copy, Default, Debug)]
+pub enum Device<'d> {
+    /// Threads of this machine.
+    #[default]
+    Cpu,
+    /// GPUs, dealt to the ranks in order.
+    Cuda(&'d Gpus),
 }
 
 /// Which layouts of the arcs a run may build.
@@ -44,10 +57,10 @@ pub enum Layouts {
     RowsOnly,
 }
 
-impl Place {
+impl<'d> Place<'d> {
     /// Ranks of so many threads, with the layouts that algorithms ask for.
-    pub fn new(ranks: usize, threads: usize) -> Place {
-        Place { ranks, threads, layouts: Layouts::AsAsked }
+    pub fn new(ranks: usize, threads: usize) -> Place<'d> {
+        Place { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
     }
 
     fn waiting(self) -> Waiting {
@@ -103,7 +116,7 @@ pub struct Costs {
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Ranks, threads, layouts.
-    pub place: Place,
+    pub place: Place<'a>,
     /// How it is protected.
     pub protection: &'a Protection,
     /// What a broken-off run left, to go on from.
@@ -116,7 +129,7 @@ pub struct Plan<'a> {
 /// As [`protected_trial`].
 pub fn trial<P: Probe>(
     graph: &Graph,
-    place: Place,
+    place: Place<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
@@ -164,7 +177,7 @@ impl Wrapping for Bare {
     fn guard<'r>(&'r self, inner: Guarded<'r>) -> Guarded<'r> {
         inner
     }
-    fn transport<'r, T: Transport>(&'r self, inner: T) -> T {
+    fn transport<T: Transport>(&self, inner: T) -> T {
         inner
     }
 }
@@ -277,7 +290,10 @@ fn one_rank<P: Probe, W: Wrapping>(
             Layouts::AsAsked => algorithm.layout(),
             Layouts::RowsOnly => Layout::Rows,
         };
-        Step::new(&part, &pool, algorithm.fields(), layout)
+        match place.device {
+            Device::Cpu => Step::new(&part, &pool, algorithm.fields(), layout),
+            Device::Cuda(gpus) => Step::on_device(&part, &pool, algorithm.fields(), gpus),
+        }
     })?;
     let mut exchange = Exchange::new(transport);
     let algorithm = algorithm.as_mut();
@@ -306,7 +322,7 @@ fn one_rank<P: Probe, W: Wrapping>(
             let mut guard = wrapping.guard(guard);
             let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, start.as_ref())?;
             let mut guard: Guarded<'_> = guard.into();
-            let mut answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            let mut answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
             // What was certified must be what is handed out; if it is not, it is made again.
             while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
                 if guard.distrust_answer() != Next::Redo {
@@ -315,19 +331,19 @@ fn one_rank<P: Probe, W: Wrapping>(
                 }
                 guard.restore(algorithm, &mut step, &mut exchange, &mut clock)?;
                 end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, None)?;
-                answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+                answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
             }
             Ok((end, answer, Some(guard.into_detection())))
         })?,
         Some(rules) => {
             let mut guard = Certifying::new(rules, ids);
             let end = run(algorithm, &mut step, &mut exchange, &mut guard, &mut clock)?;
-            let answer = gathered(&spec, &step, &mut exchange, &mut clock)?;
+            let answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
             (end, answer, Some(guard.into_detection()))
         }
         None => {
             let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?;
-            (end, gathered(&spec, &step, &mut exchange, &mut clock)?, None)
+            (end, gathered(&spec, &mut step, &mut exchange, &mut clock)?, None)
         }
     };
 
@@ -368,7 +384,11 @@ fn begin<P: Probe>(
     exchange: &mut Exchange<'_>,
     clock: &mut Clock<P>,
 ) -> Result<Tally> {
-    let start = clock.stage(Stage::Setup, 0, || algorithm.init(step))?;
+    let start = clock.stage(Stage::Setup, 0, || {
+        let start = algorithm.init(step)?;
+        step.end_update()?;
+        Ok(start)
+    })?;
     clock.stage(Stage::InitialExchange, 0, || exchange.run_initial(step))?;
     (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
     Ok(start)
@@ -377,7 +397,7 @@ fn begin<P: Probe>(
 /// The answer on rank 0, as a stage of the clock.
 fn gathered<P: Probe>(
     spec: &AnswerSpec,
-    step: &Step<'_>,
+    step: &mut Step<'_>,
     exchange: &mut Exchange<'_>,
     clock: &mut Clock<P>,
 ) -> Result<Option<Vec<u8>>> {
@@ -417,8 +437,8 @@ fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
 }
 
 /// The owned values of the answer field from all ranks, in global order, on rank 0.
-fn gather(step: &Step<'_>, spec: &AnswerSpec, transport: &mut dyn Transport) -> Result<Option<Vec<u8>>> {
-    let mine = step.raw_owned(spec.field);
+fn gather(step: &mut Step<'_>, spec: &AnswerSpec, transport: &mut dyn Transport) -> Result<Option<Vec<u8>>> {
+    let mine = step.raw_owned(spec.field)?;
     if transport.ranks() == 1 {
         return Ok(Some(mine));
     }

@@ -1,6 +1,8 @@
 //! The accumulators behind the 24 timing fields of schema v9, for one rank and one trial.
 
+use crate::error::Result;
 use crate::probe::{Activity, Probe, Stage};
+use crate::step::Step;
 use std::time::{Duration, Instant};
 
 /// The names of the 24 fields, in order.
@@ -152,6 +154,7 @@ impl<P: Probe> Clock<P> {
 
     /// Runs one stage.
     pub fn stage<R>(&mut self, stage: Stage, iteration: u32, run: impl FnOnce() -> R) -> R {
+        self.probe.begin(stage, self.timing.is_multi);
         let begin = self.started.elapsed();
         let result = run();
         let end = self.started.elapsed();
@@ -167,6 +170,7 @@ impl<P: Probe> Clock<P> {
         iteration: u32,
         run: impl FnOnce() -> (R, Option<(Instant, Instant)>),
     ) -> R {
+        self.probe.begin(stage, self.timing.is_multi);
         let begin = self.started.elapsed();
         let (result, inside) = run();
         let end = self.started.elapsed();
@@ -210,6 +214,29 @@ impl<P: Probe> Clock<P> {
             Stage::Validation => &mut self.timing.validation,
             Stage::Verdict => &mut self.timing.verdicts,
         }
+    }
+
+    /// Runs the algorithm's part of a superstep. Its span is as long as its operators worked: wall time on host threads, the device's
+    /// own time on a device.
+    ///
+    /// # Errors
+    /// What `run` reports, or what failed on the device meanwhile.
+    pub fn update<'r, R>(
+        &mut self,
+        stage: Stage,
+        iteration: u32,
+        step: &mut Step<'r>,
+        run: impl FnOnce(&mut Step<'r>) -> Result<R>,
+    ) -> Result<R> {
+        self.probe.begin(stage, self.timing.is_multi);
+        step.begin_update();
+        let begin = self.started.elapsed();
+        let result = run(step);
+        let device_time = step.end_update();
+        let wall = self.started.elapsed() - begin;
+        let took = device_time.as_ref().ok().copied().flatten().map_or(wall, |device_time| device_time.min(wall));
+        self.span(stage, iteration, begin, begin + took);
+        device_time.and(result)
     }
 
     /// Tells the probe that superstep `iteration` begins.

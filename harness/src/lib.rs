@@ -7,6 +7,7 @@ mod answer_file;
 mod cli;
 mod command;
 mod dataset;
+mod device;
 mod experiment;
 mod facts;
 mod inject;

@@ -1,5 +1,6 @@
 //! The options of a run, as typed.
 
+use crate::device::DeviceChoice;
 use crate::protection::ProtectionArgs;
 use clap::{Args, ValueEnum, ValueHint, value_parser};
 use framework::graph::Format;
@@ -42,13 +43,13 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Graph")]
     pub(crate) directed: bool,
 
-    /// Device to run on
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
-    pub(crate) device: Device,
+    /// Device to run on: auto, cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    #[arg(long, value_name = "DEVICE", default_value_t, help_heading = "Run")]
+    pub(crate) device: DeviceChoice,
     /// Threads of each rank [default: cores / ranks]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096), help_heading = "Run")]
     pub(crate) threads: Option<u32>,
-    /// Ranks [default: 1; 2 with a multi method]
+    /// Ranks [default: 1; 2 with a multi method; one for each GPU listed]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024), help_heading = "Run")]
     pub(crate) ranks: Option<u32>,
     /// How ranks reach each other
@@ -82,16 +83,6 @@ pub(crate) struct RunArgs {
     /// Write no answer (as without --output)
     #[arg(short, long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_output: bool,
-}
-
-/// Where operators run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum Device {
-    /// The best there is
-    #[default]
-    Auto,
-    /// Threads of this machine
-    Cpu,
 }
 
 /// How ranks reach each other.
@@ -129,31 +120,43 @@ pub(crate) enum Progress {
 /// A method of schema v9.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
+#[allow(clippy::enum_variant_names, reason = "the names are those of schema v9")]
 pub(crate) enum Method {
-    /// One rank
+    /// One rank on host threads
     SingleCpuBaseline,
-    /// One rank, protected
+    /// One rank on host threads, protected
     SingleCpuFaultTolerant,
-    /// Two or more ranks
+    /// Two or more ranks on host threads
     MultiCpuBaseline,
-    /// Two or more ranks, protected
+    /// Two or more ranks on host threads, protected
     MultiCpuFaultTolerant,
+    /// One rank on a GPU
+    SingleGpuBaseline,
+    /// Two or more ranks on GPUs
+    MultiGpuBaseline,
 }
 
 impl Method {
-    /// By its number of ranks and its protection.
-    pub(crate) fn of(ranks: usize, is_protected: bool) -> Method {
-        match (ranks > 1, is_protected) {
-            (false, false) => Method::SingleCpuBaseline,
-            (false, true) => Method::SingleCpuFaultTolerant,
-            (true, false) => Method::MultiCpuBaseline,
-            (true, true) => Method::MultiCpuFaultTolerant,
+    /// By its number of ranks, its device and its protection, which is on host threads only.
+    pub(crate) fn of(ranks: usize, is_gpu: bool, is_protected: bool) -> Method {
+        match (ranks > 1, is_gpu, is_protected) {
+            (false, false, false) => Method::SingleCpuBaseline,
+            (false, false, true) => Method::SingleCpuFaultTolerant,
+            (true, false, false) => Method::MultiCpuBaseline,
+            (true, false, true) => Method::MultiCpuFaultTolerant,
+            (false, true, _) => Method::SingleGpuBaseline,
+            (true, true, _) => Method::MultiGpuBaseline,
         }
     }
 
     /// Whether it runs on two or more ranks.
     pub(crate) fn is_multi(self) -> bool {
-        matches!(self, Method::MultiCpuBaseline | Method::MultiCpuFaultTolerant)
+        matches!(self, Method::MultiCpuBaseline | Method::MultiCpuFaultTolerant | Method::MultiGpuBaseline)
+    }
+
+    /// Whether it runs on GPUs.
+    pub(crate) fn is_gpu(self) -> bool {
+        matches!(self, Method::SingleGpuBaseline | Method::MultiGpuBaseline)
     }
 
     /// Whether it is protected.
@@ -168,6 +171,8 @@ impl Method {
             Method::SingleCpuFaultTolerant => "single_cpu_fault_tolerant",
             Method::MultiCpuBaseline => "multi_cpu_baseline",
             Method::MultiCpuFaultTolerant => "multi_cpu_fault_tolerant",
+            Method::SingleGpuBaseline => "single_gpu_baseline",
+            Method::MultiGpuBaseline => "multi_gpu_baseline",
         }
     }
 }

@@ -68,6 +68,10 @@ pub(crate) struct Watched<P> {
 }
 
 impl<P: Probe> Probe for Watched<P> {
+    fn begin(&mut self, stage: Stage, is_multi: bool) {
+        self.inner.begin(stage, is_multi);
+    }
+
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
         self.inner.span(stage, iteration, begin, end);
     }

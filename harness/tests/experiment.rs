@@ -68,7 +68,7 @@ fn a_plan_that_cannot_run_is_refused_before_anything_starts() {
         "this build does not have it (it has single_cpu_baseline",
     );
     check("ranks = 2", "ranks = 1", "contradict each other");
-    check("ranks = 2", "device = \"cuda\"", "does not have the device `cuda`");
+    check("ranks = 2", "device = \"gpu\"", "`gpu` is no device; give auto, cpu, cuda, or cuda:0,1");
     check("ranks = 2", "protection = { certify = true }", "unexpected argument '--certify'");
     check("\"cc\"", "\"ccc\"", "did you mean `cc`");
     check("k = 5", "k = 0", "invalid value '0'");

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TRACING: [&str; 4] =
-    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer"];
+const TRACING: [&str; 5] =
+    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer", "nvtxRange"];
 const STRIKES: [&str; 4] = ["framework::strike::", "StruckTransport", "harness::inject::", "INJECT_SUMMARY"];
 
 fn found(binary: &Path, words: &[&str]) -> Vec<(String, usize)> {

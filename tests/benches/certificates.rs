@@ -72,7 +72,7 @@ impl GraphAlgorithm for ArcScan {
         Ok(Tally::active(1))
     }
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
-        Ok(Tally::active(if self.reals { step.for_each(&Wide) } else { step.for_each(&Narrow) }))
+        Ok(Tally::active(if self.reals { step.count_each(&Wide) } else { step.count_each(&Narrow) }))
     }
     fn is_done(&self, _: &Tally) -> bool {
         false

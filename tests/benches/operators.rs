@@ -156,7 +156,7 @@ impl GraphAlgorithm for Repeat {
             }
             // Every count is 0 still, so all are selected.
             Operator::Push => return Ok(step.select(&Degree, 0)),
-            Operator::Select => drop(step.for_each(&Count)),
+            Operator::Select => step.for_each(&Count),
             _ => {}
         }
         Ok(step.tally())
@@ -171,7 +171,7 @@ impl GraphAlgorithm for Repeat {
                 step.swap(NOW, NEXT);
                 tally
             }
-            Operator::ForEach => Tally::active(step.for_each(&Count)),
+            Operator::ForEach => Tally::active(step.count_each(&Count)),
             Operator::TouchAll => {
                 step.touch_all();
                 Tally::active(1)

@@ -3,9 +3,11 @@
 pub mod golden;
 pub mod graphs;
 pub mod needs;
+pub mod simulated;
 
 use framework::algorithm::{GraphAlgorithm, Registration, Registry};
 use framework::certify::{Judged, judge};
+use framework::device::cuda::Kernels;
 use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::Graph;
@@ -55,6 +57,14 @@ impl Case {
 
     fn of(entry: &'static Registration, options: &[impl AsRef<str>]) -> Case {
         Case { entry, options: options.iter().map(|option| option.as_ref().to_owned()).collect() }
+    }
+
+    /// The kernels of the algorithm.
+    ///
+    /// # Panics
+    /// If the plugin brings none.
+    pub fn kernels(&self) -> Kernels {
+        self.entry.kernels.unwrap_or_else(|| panic!("{} brings kernels", self.entry.name))
     }
 
     /// The algorithm's name.
@@ -119,7 +129,7 @@ impl Case {
     ///
     /// # Errors
     /// Whatever the run reports.
-    pub fn run_at(&self, graph: &Graph, place: Place) -> Result<Trial<Off>> {
+    pub fn run_at(&self, graph: &Graph, place: Place<'_>) -> Result<Trial<Off>> {
         trial(graph, place, &|| self.make(), &|_| Off)
     }
 }

@@ -162,7 +162,7 @@ proptest! {
                     let now = step.get(field, v);
                     let drawn = draw(attempt, 20 + value);
                     let new = match drawn % 5 {
-                        0 => now ^ 1 << (drawn >> 8) % 32,
+                        0 => now ^ (1 << ((drawn >> 8) % 32)),
                         1 => now.wrapping_add(1),
                         2 => now.wrapping_sub(1),
                         3 => (drawn >> 8) as u32 % (n as u32 + 1),

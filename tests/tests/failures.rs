@@ -72,7 +72,7 @@ impl Faulty {
         if self.call == call && rank == Rank(self.rank) {
             match self.fault {
                 Fault::Panics => panic!("struck in {call:?}"),
-                Fault::PanicsInAnOperator => drop(step.for_each(&Struck)),
+                Fault::PanicsInAnOperator => step.for_each(&Struck),
                 Fault::Errs => return Err(Error::Environment(format!("no luck in {call:?}"))),
                 Fault::UnknownField => {
                     step.set(
@@ -238,9 +238,12 @@ fn never(_: &ArgMatches) -> Result<Box<dyn GraphAlgorithm>, clap::Error> {
     Ok(Box::new(faulty(Fault::Never, Call::Init, 0)))
 }
 
-static ONE: Registration = Registration { name: "walk", summary: "one", augment: unchanged, make: never };
-static OTHER: Registration = Registration { name: "walk", summary: "another", augment: unchanged, make: never };
-static THIRD: Registration = Registration { name: "colour", summary: "a third", augment: unchanged, make: never };
+static ONE: Registration =
+    Registration { name: "walk", summary: "one", augment: unchanged, make: never, kernels: None };
+static OTHER: Registration =
+    Registration { name: "walk", summary: "another", augment: unchanged, make: never, kernels: None };
+static THIRD: Registration =
+    Registration { name: "colour", summary: "a third", augment: unchanged, make: never, kernels: None };
 
 #[test]
 fn two_algorithms_of_one_name_are_refused() {

@@ -61,6 +61,17 @@ impl Report {
         self.tests.add(tally);
     }
 
+    /// Notes what a part that was run here came to.
+    pub(crate) fn say(&mut self, name: &str, outcome: anyhow::Result<()>) {
+        self.measure(name, false, || match outcome {
+            Ok(()) => Outcome::Passed,
+            Err(error) => {
+                eprintln!("{error:#}");
+                Outcome::Failed
+            }
+        });
+    }
+
     /// Notes a gate that this machine cannot run.
     pub(crate) fn not_run(&mut self, name: &str, needs: &str) {
         self.gates.push(Gate {

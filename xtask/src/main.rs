@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | bench | campaign`.
+//! The project's own commands: `cargo xtask check | test | bench | campaign | device-check`.
 //!
 //! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
 //! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs, `campaign` is for long measurements.
@@ -8,6 +8,7 @@
 mod bench;
 mod campaign;
 mod check;
+mod device_check;
 mod gate;
 mod requirement;
 mod runner;
@@ -31,6 +32,8 @@ enum Command {
     Check,
     /// `check`, and everything else that this machine can run
     Test(test::Options),
+    /// On a machine with a GPU: laws, answers and figures of the cuda device
+    DeviceCheck(device_check::Options),
     /// Measure our kernels (criterion), or our engine against others (--compare)
     Bench(Box<bench::Options>),
     /// Long measurements with a seed, a bar and a summary
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check => check::run(),
         Command::Test(options) => test::run(&options),
+        Command::DeviceCheck(options) => device_check::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Campaign(options) => campaign::run(&options),
     };

@@ -25,7 +25,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find()?;
     if options.setup {
-        requirement::install_missing()?;
+        requirement::install_missing(&workspace.setup())?;
     }
     let mut report = Report::default();
     check::before_tests(&mut report);
@@ -39,7 +39,11 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         packages.iter().for_each(|package| _ = build.args(["-p", package]));
         report.run("release binaries", &mut build);
     }
+    let mut libraries = requirement::library_folders(&workspace.setup());
+    libraries.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
+    let libraries = std::env::join_paths(libraries)?;
     check::tests(&mut report, |command| {
+        command.env("LD_LIBRARY_PATH", &libraries);
         command.env("GRAPHALG_BIN_DIR", workspace.target.join("release"));
     });
     campaign::short(&mut report);

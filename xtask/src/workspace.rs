@@ -37,6 +37,11 @@ impl Workspace {
         })
     }
 
+    /// Where `--setup` puts wheels.
+    pub(crate) fn setup(&self) -> PathBuf {
+        self.target.join("setup")
+    }
+
     /// `(package, target)` for every target of a kind (`bin`, `bench`), this crate's own left out.
     pub(crate) fn targets(&self, kind: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();

@@ -127,7 +127,7 @@ impl<'a> Audit<'a> {
     pub fn renew<T: Value>(&mut self, field: Field<T>) -> Result<()> {
         let (state, values) = (self.state, self.state.values(field));
         let put = |ghost, bits| state.copy(field, ghost, T::from_bits(bits));
-        self.talk.to_ghosts(T::KIND.bytes(), |v| values.get(v).to_bits(), put)
+        self.talk.send_to_ghosts(T::KIND.bytes(), |v| values.get(v).to_bits(), put)
     }
 
     /// A field as it stands, owned and ghosts.

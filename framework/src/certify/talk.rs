@@ -40,7 +40,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends values of owned vertices to their ghosts; `put` gets the bits of each.
-    pub(super) fn to_ghosts(
+    pub(super) fn send_to_ghosts(
         &mut self,
         bytes: usize,
         of: impl Fn(LocalId) -> u64,
@@ -72,7 +72,7 @@ impl<'a> Talk<'a> {
             |v: LocalId| copies[v.index()].get().to_bits(),
             |ghost: LocalId, bits| copies[ghost.index()].set(T::from_bits(bits)),
         );
-        self.to_ghosts(T::KIND.bytes(), of, put)
+        self.send_to_ghosts(T::KIND.bytes(), of, put)
     }
 
     /// Sends a word for every owned vertex that is a ghost elsewhere; `put` gets that of each ghost.
@@ -80,7 +80,7 @@ impl<'a> Talk<'a> {
     /// # Errors
     /// When a peer is lost.
     pub fn words_to_ghosts(&mut self, of: impl Fn(LocalId) -> u64, put: impl FnMut(LocalId, u64)) -> Result<()> {
-        self.to_ghosts(8, of, put)
+        self.send_to_ghosts(8, of, put)
     }
 
     /// Sends a pair of numbers for every ghost to its owner, of which `take` gets each.

@@ -1,3 +1,4 @@
-//! Devices that run operators. The cpu device is the only one of this build.
+//! Devices that run operators. The cpu device runs threads of this machine, the cuda device kernels on GPUs.
 
+pub mod cuda;
 pub mod host;

@@ -8,7 +8,7 @@ use crate::device::host::access::{Access, at, frozen, prefetch};
 use crate::error::{Error, Result};
 use crate::id::LocalId;
 use crate::memory::{Buf, Plain};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -210,14 +210,13 @@ impl Fields {
                 specs.len()
             )));
         }
-        let columns = specs
-            .iter()
-            .map(|spec| match spec.kind {
-                Kind::U32 => Column::U32(Buf::zeroed(len)),
-                Kind::F64 => Column::F64(Buf::zeroed(len)),
-            })
-            .collect();
+        let columns = columns(&specs, len);
         Ok(Fields { specs, columns, len })
+    }
+
+    /// The values lie on a device, and the columns here are empty: only names are resolved here.
+    pub(crate) fn leave_host(&mut self) {
+        self.columns = columns(&self.specs, 0);
     }
 
     /// The fields, in the order declared.
@@ -273,8 +272,16 @@ impl Fields {
 
     /// The book in which one operator call writes down what it borrows.
     pub(crate) fn bind(&mut self) -> Bind<'_> {
-        Bind { fields: self, taken: Default::default() }
+        Bind { fields: self, taken: Default::default(), order: RefCell::default() }
     }
+}
+
+fn columns(specs: &[FieldSpec], len: usize) -> Vec<Column> {
+    let column = |spec: &FieldSpec| match spec.kind {
+        Kind::U32 => Column::U32(Buf::zeroed(len)),
+        Kind::F64 => Column::F64(Buf::zeroed(len)),
+    };
+    specs.iter().map(column).collect()
 }
 
 impl Column {
@@ -334,6 +341,7 @@ enum Taken {
 pub struct Bind<'a> {
     fields: &'a Fields,
     taken: [Cell<Taken>; BOUND_MAX],
+    order: RefCell<Vec<usize>>,
 }
 
 impl<'a> Bind<'a> {
@@ -362,8 +370,14 @@ impl<'a> Bind<'a> {
         &self.fields.columns[slot]
     }
 
+    /// The slots of the fields bound so far, in order.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        self.order.borrow().clone()
+    }
+
     fn take(&self, spec: FieldSpec, how: Taken) -> usize {
         let slot = self.fields.slot(spec);
+        self.order.borrow_mut().push(slot);
         let before = self.taken[slot].replace(how);
         assert!(before == Taken::Free || before == how, "field `{}` is bound both frozen and changing", spec.name);
         slot

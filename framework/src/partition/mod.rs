@@ -73,6 +73,11 @@ impl Rows {
         prefetch(&self.targets, *at(&self.offsets, v) as usize);
     }
 
+    /// Where each row begins, and the end.
+    pub(crate) fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
     /// Asks for a place of a row, chosen by its length, to be brought near.
     #[inline(always)]
     pub(crate) fn prefetch_place(&self, v: LocalId, place: impl Fn(usize) -> usize) {
@@ -197,6 +202,21 @@ impl Part {
     #[inline(always)]
     pub fn incoming(&self) -> &Rows {
         self.incoming.as_ref().expect("the view asks for incoming arcs")
+    }
+
+    /// Arcs into each vertex, where they are not the same rows as those out of it.
+    pub(crate) fn incoming_apart(&self) -> Option<&Rows> {
+        self.incoming.as_ref().filter(|incoming| !std::ptr::eq(incoming.targets(), self.outgoing.targets()))
+    }
+
+    /// The global numbers of the ghosts, in their order.
+    pub(crate) fn ghost_globals(&self) -> &[GlobalId] {
+        &self.ghosts
+    }
+
+    /// The global number of the first owned vertex.
+    pub(crate) fn global_base(&self) -> u32 {
+        self.first
     }
 
     pub(crate) fn has_incoming(&self) -> bool {

@@ -63,10 +63,15 @@ impl Routes {
         &self.boundary
     }
 
+    /// Where copies of `boundary()[place]` live: peers and places.
+    pub fn copies_at(&self, place: usize) -> &[(Rank, u32)] {
+        &self.copies[self.copy_starts[place] as usize..self.copy_starts[place + 1] as usize]
+    }
+
     /// Where copies of the owned vertex `v` live: peers and places.
     pub fn copies_of(&self, v: LocalId) -> &[(Rank, u32)] {
         match self.boundary.binary_search(&v) {
-            Ok(i) => &self.copies[self.copy_starts[i] as usize..self.copy_starts[i + 1] as usize],
+            Ok(place) => self.copies_at(place),
             Err(_) => &[],
         }
     }

@@ -13,6 +13,9 @@ const AHEAD: usize = 64;
 impl Step<'_> {
     /// Gathers into every owned vertex and settles it. `active` counts all of them.
     pub fn pull<O: GatherOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_pull(op);
+        }
         let threads = self.pool.threads();
         let total = match self.watch.take() {
             None => {

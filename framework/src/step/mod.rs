@@ -4,6 +4,7 @@
 //! crate while the algorithm itself stays a trait object that is called once per superstep. State at the end of an operator
 //! does not depend on the number of threads.
 
+mod device;
 mod frontier;
 mod gather;
 mod push;
@@ -13,8 +14,10 @@ mod visit;
 
 pub(crate) use frontier::{Form, Frontier, News, Resting};
 pub use tiles::Tiles;
+pub(crate) use visit::visit_pulls;
 
 use crate::algorithm::{Layout, Tally};
+use crate::device::cuda::{Engine, Gpus};
 use crate::device::host::Pool;
 use crate::error::Result;
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
@@ -36,6 +39,8 @@ pub struct Step<'r> {
     pub(crate) fields: Fields,
     pub(crate) frontier: Frontier,
     tiles: Option<Tiles>,
+    /// The state on the device, if operators run on one; then the fields and the frontier here are empty.
+    pub(crate) engine: Option<Box<Engine>>,
     /// Owned vertices of the frontiers that operators of this superstep have consumed; none if none worked on a frontier.
     consumed: Option<u64>,
     /// Sees the operators of a protected run.
@@ -62,6 +67,29 @@ impl<'r> Step<'r> {
             fields,
             frontier: Frontier::new(part, pool.threads()),
             tiles: Tiles::if_worth(part, pool, layout),
+            engine: None,
+            consumed: None,
+            watch: None,
+        })
+    }
+
+    /// The same on the rank's device: fields and frontier lie there.
+    ///
+    /// # Errors
+    /// As [`Step::new`], and when the device, its memory or the kernels fail.
+    pub(crate) fn on_device(part: &'r Part, pool: &'r Pool, specs: Vec<FieldSpec>, gpus: &Gpus) -> Result<Step<'r>> {
+        let mut fields = Fields::new(specs, part.locals())?;
+        fields.leave_host();
+        let engine = Engine::new(gpus, part, pool, fields.specs())?;
+        Ok(Step {
+            part,
+            index: 0,
+            total: Tally::default(),
+            pool,
+            fields,
+            frontier: Frontier::new(part, pool.threads()),
+            tiles: None,
+            engine: Some(Box::new(engine)),
             consumed: None,
             watch: None,
         })
@@ -87,6 +115,9 @@ impl<'r> Step<'r> {
 
     /// Puts one value; for `init`, not for loops.
     pub fn set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
+        if self.is_on_device() {
+            return self.device_set(field, v, value);
+        }
         let before = self.fields.changing(field).get(v);
         self.fields.changing(field).set(v, value);
         if let Some(watch) = &mut self.watch
@@ -96,9 +127,18 @@ impl<'r> Step<'r> {
         }
     }
 
-    /// One value; for a few vertices, not for loops.
+    /// One value; for a few vertices, not for loops. On a device each costs a copy: [`Step::values`] brings many in one.
     pub fn get<T: Value>(&mut self, field: Field<T>, v: LocalId) -> T {
-        self.fields.changing(field).get(v)
+        self.values(field, &[v])[0]
+    }
+
+    /// The values at some vertices, in order; on a device one copy for all.
+    pub fn values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
+        if self.is_on_device() {
+            return self.device_values(field, vertices);
+        }
+        let values = self.fields.changing(field);
+        vertices.iter().map(|&v| values.get(v)).collect()
     }
 
     /// Exchanges the values of two fields of one type, all at once and at no cost.
@@ -106,17 +146,27 @@ impl<'r> Step<'r> {
     /// # Panics
     /// If the algorithm did not declare both: a mistake in the plugin.
     pub fn swap<T: Value>(&mut self, a: Field<T>, b: Field<T>) {
+        if let Some(engine) = &mut self.engine {
+            engine.swap(self.fields.slot(a.spec()), self.fields.slot(b.spec()));
+        }
         self.fields.swap(a.spec(), b.spec());
     }
 
     /// Puts an owned vertex into the frontier, as one that has joined.
     pub fn activate(&mut self, v: LocalId) {
+        let degree = self.part.outgoing().degree(v);
+        if let Some(engine) = &mut self.engine {
+            return engine.attempt(|engine| engine.activate(v, degree));
+        }
         self.frontier.add(self.part, v);
     }
 
     /// Says that every vertex may have changed, so that exchange sends all that is shared.
     pub fn touch_all(&mut self) {
-        self.frontier.news = News::All;
+        match &mut self.engine {
+            Some(engine) => engine.touch_all(),
+            None => self.frontier.news = News::All,
+        }
     }
 
     /// An operator works on a frontier of so many owned vertices and will read about so many arcs.
@@ -159,18 +209,27 @@ impl<'r> Step<'r> {
     }
 
     /// The owned values of a field, little-endian, in order.
-    pub(crate) fn raw_owned(&self, spec: FieldSpec) -> Vec<u8> {
-        self.fields.raw(spec, self.part.owned())
+    ///
+    /// # Errors
+    /// When they cannot be copied from the device.
+    pub(crate) fn raw_owned(&mut self, spec: FieldSpec) -> Result<Vec<u8>> {
+        match &mut self.engine {
+            Some(engine) => engine.raw(self.fields.slot(spec), self.part.owned()),
+            None => Ok(self.fields.raw(spec, self.part.owned())),
+        }
     }
 
     /// The size of the frontier, as a tally: what `init` returns when it has activated vertices.
     pub fn tally(&self) -> Tally {
+        if let Some(engine) = &self.engine {
+            return engine.frontier_tally();
+        }
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
     }
 
     /// Bytes of all fields.
     pub fn field_bytes(&self) -> usize {
-        self.fields.bytes()
+        self.engine.as_ref().map_or_else(|| self.fields.bytes(), |engine| engine.field_bytes())
     }
 
     /// Bytes of layouts beyond the rows.

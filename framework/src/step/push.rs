@@ -31,6 +31,9 @@ const COUNT_ALONE: u64 = 10_000;
 impl Step<'_> {
     /// Applies the rule to every arc out of the frontier; the vertices that join are the next frontier.
     pub fn push<O: EdgeOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_push(op);
+        }
         self.frontier.absorb(self.part);
         self.consume(self.frontier.count, self.frontier.arcs);
         self.frontier.become_queue(self.part);
@@ -71,6 +74,9 @@ impl Step<'_> {
     /// Of the vertices not selected before, those whose key is `bound` become the frontier; those below it are dropped unseen.
     /// `active` counts the selected, `least` is the smallest key among the rest.
     pub fn select<O: SelectOp>(&mut self, op: &O, bound: u32) -> Tally {
+        if self.is_on_device() {
+            return self.device_select(op, bound);
+        }
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         self.frontier.clear();
@@ -101,19 +107,26 @@ impl Step<'_> {
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, least: least.into_inner(), ..Tally::default() }
     }
 
+    /// [`Step::select`], then [`Step::push`] of what was selected: the tallies of both. On a device one look at both.
+    pub fn select_then_push<S: SelectOp, O: EdgeOp>(&mut self, op: &S, bound: u32, then: &O) -> (Tally, Tally) {
+        if self.is_on_device() {
+            return self.device_select_then_push(op, bound, then);
+        }
+        let chosen = self.select(op, bound);
+        (chosen, self.push(then))
+    }
+
     /// Of the vertices that peers' offers woke, those for which the rule says true join the frontier, the others do not.
     pub fn sift<O: VertexOp>(&mut self, op: &O) {
+        if self.is_on_device() {
+            return self.device_sift(op);
+        }
         let view = op.bind(&self.fields.bind());
         for v in std::mem::take(&mut self.frontier.woken) {
             if op.vertex::<Alone>(view, self.part, v) {
                 self.frontier.add(self.part, v);
             }
         }
-    }
-
-    /// Whether this rank's frontier is empty.
-    pub fn is_idle(&self) -> bool {
-        self.frontier.count == 0
     }
 
     fn count_arcs(&mut self) {
@@ -214,7 +227,7 @@ impl Bound {
     }
 
     fn guess(&self, degree: usize) -> usize {
-        (degree as u64 * self.share >> 32) as usize
+        ((degree as u64 * self.share) >> 32) as usize
     }
 
     /// How many of a sorted row are below it.

@@ -10,13 +10,29 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 impl Step<'_> {
-    /// Runs the rule once for every owned vertex; how many said true.
-    pub fn for_each<O: VertexOp>(&mut self, op: &O) -> u64 {
+    /// Runs the rule once for every owned vertex.
+    pub fn for_each<O: VertexOp>(&mut self, op: &O) {
+        if self.is_on_device() {
+            self.device_each(op, false, false);
+        } else {
+            self.count_each(op);
+        }
+    }
+
+    /// Runs the rule once for every owned vertex; how many said true. On a device that costs a look.
+    pub fn count_each<O: VertexOp>(&mut self, op: &O) -> u64 {
+        if self.is_on_device() {
+            return self.device_each(op, false, true);
+        }
         if self.is_alone() { self.sweep::<O, Alone>(op) } else { self.sweep::<O, Shared>(op) }
     }
 
     /// Runs the rule once for every owned vertex and every ghost.
     pub fn for_each_local<O: VertexOp>(&mut self, op: &O) {
+        if self.is_on_device() {
+            self.device_each(op, true, false);
+            return;
+        }
         self.for_each(op);
         let part = self.part;
         let view = op.bind(&self.fields.bind());
@@ -53,6 +69,9 @@ impl Step<'_> {
 
     /// Runs the rule for every vertex that the last exchange changed: owned ones by peers' offers, ghosts by their owners.
     pub fn for_changed<O: VertexOp>(&mut self, op: &O) {
+        if self.is_on_device() {
+            return self.device_changed(op);
+        }
         let view = op.bind(&self.fields.bind());
         let (woken, renewed) = (std::mem::take(&mut self.frontier.woken), std::mem::take(&mut self.frontier.renewed));
         for v in woken.into_iter().chain(renewed) {
@@ -63,6 +82,9 @@ impl Step<'_> {
     /// Runs the rule for every owned vertex that a peer has as a ghost, and for every ghost. Those that say true are what
     /// exchange sends, and the next frontier.
     pub fn for_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_boundary(op);
+        }
         let part = self.part;
         self.consume(part.routes().boundary().len() as u64, 0);
         self.frontier.clear();

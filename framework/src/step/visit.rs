@@ -32,9 +32,25 @@ pub(super) const PIECE: usize = 64;
 /// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
 pub(super) const AHEAD: usize = 8;
 
+/// Whether a visit pulls, by numbers that all ranks agree on: the frontier's, and how many vertices have not been in it.
+pub(crate) fn visit_pulls(part: &Part, total: &Tally, remaining: u64) -> bool {
+    part.has_incoming() && total.arcs.saturating_mul(PUSHED) > pull_probes(part, total, remaining)
+}
+
+/// About how many arcs a pull looks at: a vertex that has not joined goes through its row until it meets the frontier, which has
+/// its share of all arcs.
+fn pull_probes(part: &Part, total: &Tally, remaining: u64) -> u64 {
+    let (all, vertices) = (part.graph_arcs(), part.graph_vertices() as u64);
+    let row = (all / vertices.max(1)).min(all / total.arcs.max(1)) + 1;
+    remaining.saturating_mul(row)
+}
+
 impl Step<'_> {
     /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.
     pub fn push_or_pull<O: VisitOp>(&mut self, op: &O) -> Tally {
+        if self.is_on_device() {
+            return self.device_visit(op);
+        }
         match self.watch.as_deref().and_then(|watch| watch.set_once()) {
             None => self.visit_level::<O, Blind>(op),
             Some(_) => self.visit_level::<O, Eyes>(op),
@@ -45,7 +61,7 @@ impl Step<'_> {
         self.frontier.absorb(self.part);
         let (arcs, vertices) = (self.total.arcs, self.part.graph_vertices() as u64);
         self.frontier.remaining = self.frontier.remaining.saturating_sub(self.total.active);
-        let pulls = self.part.has_incoming() && arcs.saturating_mul(PUSHED) > self.pull_probes();
+        let pulls = visit_pulls(self.part, &self.total, self.frontier.remaining);
         // A pull reads at least one arc for each vertex that looks, and seldom many more.
         let reads = if pulls { self.frontier.arcs.min(self.part.owned() as u64) } else { self.frontier.arcs };
         self.consume(self.frontier.count, reads);
@@ -64,14 +80,6 @@ impl Step<'_> {
         }
         self.frontier.news = News::Frontier;
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
-    }
-
-    /// About how many arcs a pull looks at: a vertex that has not joined goes through its row until it meets the frontier, which has
-    /// its share of all arcs.
-    fn pull_probes(&self) -> u64 {
-        let (all, vertices) = (self.part.graph_arcs(), self.part.graph_vertices() as u64);
-        let row = (all / vertices.max(1)).min(all / self.total.arcs.max(1)) + 1;
-        self.frontier.remaining.saturating_mul(row)
     }
 
     /// Queue to queue, on one thread.

@@ -253,6 +253,6 @@ pub(super) fn copy_of(fields: &Fields) -> Vec<Vec<u64>> {
 
 /// Whether the strike waits for the end of an update, or hits what rests before one.
 pub(super) fn is_after_update(struck: &Struck<'_>) -> bool {
-    let mut dice = Dice::new(struck.strike.seed ^ 0x0055_5044_4154_45);
+    let mut dice = Dice::new(struck.strike.seed ^ 0x5550_4441_5445);
     struck.strike.target == Target::Field && (struck.strike.model == Model::Stale || dice.word() & 1 == 0)
 }

@@ -3,9 +3,11 @@
 use super::print;
 use crate::cli::spelled;
 use crate::dataset::EMBEDDED;
+use crate::device;
 use crate::facts;
 use clap::Command;
 use framework::algorithm::Registry;
+use framework::device::cuda::devices;
 use framework::device::host::cores;
 use framework::error::Result;
 use framework::id::Rank;
@@ -16,10 +18,10 @@ use std::fmt::Write;
 /// # Errors
 /// When stdout is closed.
 pub(super) fn run(registry: &Registry) -> Result<()> {
-    print(text(registry, &facts::cpu(Rank(0), cores()).name, cores()).as_bytes())
+    print(text(registry, &facts::cpu(Rank(0), cores()).name, cores(), &device::listed(&devices())).as_bytes())
 }
 
-fn text(registry: &Registry, cpu: &str, cores: usize) -> String {
+fn text(registry: &Registry, cpu: &str, cores: usize, gpus: &str) -> String {
     let mut text = String::from("Algorithms (--algorithm NAME)\n");
     for entry in registry.iter() {
         let _ = writeln!(text, "  {:<10} {}", entry.name, entry.summary);
@@ -33,7 +35,7 @@ fn text(registry: &Registry, cpu: &str, cores: usize) -> String {
             let _ = writeln!(text, "      {:<28} {help}{default}", spelled(option) + &value);
         }
     }
-    let _ = writeln!(text, "\nDevices (--device NAME)\n  cpu        {cpu}, {cores} cores");
+    let _ = writeln!(text, "\nDevices (--device NAME)\n  cpu        {cpu}, {cores} cores\n{}", gpus.trim_end());
     let _ = writeln!(text, "\nTransports (--transport NAME)\n  local      ranks are threads of one process");
     let _ =
         writeln!(text, "\nData sets (--dataset NAME)\n  {EMBEDDED}  34,546 vertices, 421,578 arcs, inside the program");
@@ -47,6 +49,6 @@ mod tests {
     #[test]
     fn the_list_shows_every_plugin_with_its_options() {
         let registry = Registry::linked().expect("distinct names");
-        insta::assert_snapshot!(text(&registry, "a cpu", 2));
+        insta::assert_snapshot!(text(&registry, "a cpu", 2, "  cuda:0     a gpu\n"));
     }
 }

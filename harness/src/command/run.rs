@@ -4,6 +4,7 @@ use super::resume::{self, Origin};
 use super::stdout_failed;
 use crate::answer_file;
 use crate::dataset;
+use crate::device::{Chosen, DeviceChoice};
 use crate::facts;
 use crate::instrument::Instrument;
 use crate::options::{LayoutChoice, Method, RunArgs};
@@ -42,7 +43,22 @@ pub(crate) fn run<I: Instrument>(
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
     let protection = options.protection.resolve(options.method)?;
-    let (place, method) = place(options, protection.is_on)?;
+    let is_guarded = protection.is_on || protection.certify;
+    let device = match options.device {
+        // Protection is not on GPUs yet.
+        DeviceChoice::Auto if is_guarded && options.method.is_none() => &DeviceChoice::Cpu,
+        _ => &options.device,
+    };
+    let chosen = Chosen::of(device, options.method, entry)?;
+    if is_guarded && chosen.is_gpu() {
+        return Err(Error::usage(
+            "--fault-tolerance and --certify guard runs on the cpu device only; pass --device cpu, or leave them out",
+        ));
+    }
+    let (place, method) = place(options, &chosen, protection.is_on)?;
+    if options.layout == LayoutChoice::Rows && chosen.is_gpu() {
+        return Err(Error::usage("--layout rows has no effect on cuda, which builds nothing else; leave it out"));
+    }
     if options.layout == LayoutChoice::Rows && algorithm.layout() == Layout::Rows {
         return Err(Error::usage(format!(
             "--layout rows has no effect on {}, which asks for nothing else; leave it out",
@@ -80,6 +96,7 @@ pub(crate) fn run<I: Instrument>(
         options,
         algorithm,
         graph: &graph,
+        chosen: &chosen,
         place,
         method,
         protection: &protection,
@@ -91,7 +108,9 @@ pub(crate) fn run<I: Instrument>(
     run.introduce(reading);
     let mut is_sound = true;
     for round in 0..options.warmup + options.trials {
-        let done = run.trial(&make, shows_bar)?;
+        let done = run.trial(&make, shows_bar);
+        chosen.say_notes();
+        let done = done?;
         let Some(number) = round.checked_sub(options.warmup) else { continue };
         is_sound &= run.report(number, &done, &mut records)?;
         instrument.keep(&metadata, &done.ranks)?;
@@ -124,10 +143,16 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-pub(crate) fn place(options: &RunArgs, is_protected: bool) -> Result<(Place, Method)> {
+pub(crate) fn place<'d>(options: &RunArgs, chosen: &'d Chosen, is_protected: bool) -> Result<(Place<'d>, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
-        (None, ranks) => ranks.unwrap_or(1),
-        (Some(method), None) => 1 + usize::from(method.is_multi()),
+        (None, ranks) => ranks.unwrap_or(chosen.ranks()),
+        (Some(method), None) => {
+            if method.is_multi() {
+                chosen.ranks().max(2)
+            } else {
+                1
+            }
+        }
         (Some(method), Some(ranks)) if (ranks > 1) == method.is_multi() => ranks,
         (Some(method), Some(ranks)) => {
             return Err(Error::usage(format!(
@@ -137,12 +162,14 @@ pub(crate) fn place(options: &RunArgs, is_protected: bool) -> Result<(Place, Met
             )));
         }
     };
+    chosen.fit(ranks)?;
     let threads = options.threads.map_or_else(|| (cores() / ranks).max(1), |threads| threads as usize);
     let layouts = match options.layout {
         LayoutChoice::Auto => Layouts::AsAsked,
         LayoutChoice::Rows => Layouts::RowsOnly,
     };
-    Ok((Place { ranks, threads, layouts }, Method::of(ranks, is_protected)))
+    let method = Method::of(ranks, chosen.is_gpu(), is_protected);
+    Ok((Place { ranks, threads, layouts, device: chosen.device() }, method))
 }
 
 /// Refuses protection that the plugin has nothing for.
@@ -214,7 +241,8 @@ struct Run<'a, I> {
     options: &'a RunArgs,
     algorithm: &'a dyn GraphAlgorithm,
     graph: &'a Graph,
-    place: Place,
+    chosen: &'a Chosen,
+    place: Place<'a>,
     method: Method,
     protection: &'a Protection,
     resumable: Option<&'a Resumable>,
@@ -248,7 +276,7 @@ impl<I: Instrument> Run<'_, I> {
             threads: self.place.threads,
             transport: "local".into(),
             hostnames: vec![facts::hostname(); ranks],
-            devices: (0..ranks).map(|rank| facts::cpu(Rank(rank as u32), self.place.threads)).collect(),
+            devices: (0..ranks).map(|rank| self.chosen.record(Rank(rank as u32), self.place.threads)).collect(),
             trials: self.options.trials,
             warmup: self.options.warmup,
         }
@@ -305,8 +333,9 @@ impl<I: Instrument> Run<'_, I> {
             reading.as_secs_f64() * 1e3,
         ));
         say(&format!(
-            "run      {} on cpu, {} x {}, {}",
+            "run      {} on {}, {} x {}, {}",
             self.entry.name,
+            self.chosen.label(self.place.ranks),
             counted(self.place.ranks as u64, "rank"),
             counted(self.place.threads as u64, "thread"),
             self.method.name(),
@@ -339,8 +368,8 @@ impl<I: Instrument> Run<'_, I> {
         if timings.len() > 1 {
             for (rank, timing) in timings.into_iter().enumerate() {
                 let hostname = facts::hostname();
-                let record =
-                    RankTimingRecord { trial: number, rank: rank as u32, hostname, device: "cpu".into(), timing };
+                let device = self.chosen.record(Rank(rank as u32), self.place.threads).kind;
+                let record = RankTimingRecord { trial: number, rank: rank as u32, hostname, device, timing };
                 records.say("BENCHMARK_RANK_TIMING", &record)?;
             }
         }

@@ -4,7 +4,8 @@
 
 use crate::cli::{Stop, parse_run};
 use crate::dataset;
-use crate::options::{Device, Method};
+use crate::device::DeviceChoice;
+use crate::options::Method;
 use clap::ValueEnum;
 use framework::algorithm::Registry;
 use framework::error::{Error, Result};
@@ -231,11 +232,9 @@ impl Checked {
             }
             let mut argv = vec!["--method".to_owned(), name.clone(), "--ranks".to_owned(), ranks.to_string()];
             if let Some(device) = &method.device {
-                if Device::from_str(device, false).is_err() {
-                    return Err(Error::usage(format!(
-                        "method `{name}`: this build does not have the device `{device}` (it has auto, cpu)"
-                    )));
-                }
+                device
+                    .parse::<DeviceChoice>()
+                    .map_err(|problem| Error::usage(format!("method `{name}`: {problem}")))?;
                 argv.extend(["--device".to_owned(), device.clone()]);
             }
             if let Some(threads) = method.threads {

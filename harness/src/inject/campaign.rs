@@ -20,7 +20,7 @@ pub(crate) type Make = dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Send + Sync
 pub(crate) struct Campaign {
     pub(crate) algorithm: &'static str,
     pub(crate) graph: Arc<Graph>,
-    place: Place,
+    place: Place<'static>,
     protection: Arc<Protection>,
     make: Arc<Make>,
     timeout: Duration,
@@ -51,7 +51,7 @@ impl Campaign {
     pub(crate) fn new(
         algorithm: &'static str,
         graph: Arc<Graph>,
-        place: Place,
+        place: Place<'static>,
         protection: Protection,
         make: Arc<Make>,
         timeout: u64,

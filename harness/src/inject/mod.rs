@@ -12,6 +12,7 @@ mod summary;
 
 use crate::cli::parse_run;
 use crate::command::run::{load, place};
+use crate::device::{Chosen, DeviceChoice};
 use crate::experiment::durable;
 use crate::people::say;
 use campaign::{Campaign, Clean};
@@ -19,6 +20,7 @@ use clap::{Args, ValueHint};
 use framework::algorithm::Registry;
 use framework::error::{Error, Result};
 use framework::protect::{Interval, Recovery};
+use framework::run::{Device, Place};
 use framework::strike::{Model, Range, Strike, Target};
 use record::{Outcome, Row};
 use std::ffi::OsString;
@@ -124,7 +126,12 @@ impl Inject {
         if protection.snapshots == Interval::Measured {
             protection.snapshots = Interval::Every(SNAPSHOTS);
         }
-        let (place, _) = place(&typed.options, true)?;
+        if !matches!(typed.options.device, DeviceChoice::Auto | DeviceChoice::Cpu) {
+            return Err(Error::usage("strikes are on the cpu device only; leave --device out"));
+        }
+        let chosen = Chosen::of(&DeviceChoice::Cpu, typed.options.method, typed.entry)?;
+        let (place, _) = place(&typed.options, &chosen, true)?;
+        let place = Place { ranks: place.ranks, threads: place.threads, layouts: place.layouts, device: Device::Cpu };
         let ranks = place.ranks;
         let fits = |&(model, target): &(Model, Target)| model.fits(target, ranks);
         let pairs: Vec<_> =

@@ -44,7 +44,13 @@ fn csv<R: Serialize>(out: impl Write, rows: &[R]) -> io::Result<()> {
     writer.flush()
 }
 
+/// Threads of a block on a GPU, as kernels/machine.cuh has it.
+const BLOCK: u64 = 256;
+
 fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<ActivityRow> {
+    // On a GPU vertices are dealt to whole blocks of threads.
+    let is_gpu = run.devices.get(rank as usize).is_some_and(|device| device.kind != "cpu");
+    let launched = |work: u64| if is_gpu { work.next_multiple_of(BLOCK) } else { work };
     let row = |(superstep, _): (super::recorder::Superstep, _)| {
         let (owned, active) = (superstep.activity.owned, superstep.activity.active);
         let inactive = owned - active;
@@ -58,8 +64,8 @@ fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<Activity
             work_vertices: owned,
             owned_vertices: owned,
             active_vertices: active,
-            launched_threads: owned,
-            tail_threads: 0,
+            launched_threads: launched(owned),
+            tail_threads: launched(owned) - owned,
             inactive_valid_threads: inactive,
             reusable_idle_pct: 100.0 * inactive as f64 / owned.max(1) as f64,
             critical_vertices: superstep.activity.critical,

@@ -1,6 +1,7 @@
 //! The profiling profile: what each rank did in each superstep, kept in memory during the run and written to a folder after it.
 
 mod files;
+mod nvtx;
 mod recorder;
 mod timeline;
 

@@ -11,4 +11,5 @@ pub use source::Source;
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<Bfs>("bfs", "fewest edges from a source to every vertex")
+        .with_kernels(include_str!("../../../kernels/bfs.cu"), include_str!("../../../kernels/ptx/bfs.ptx"))
 }

@@ -18,7 +18,7 @@ use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::{GlobalId, LocalId};
-use framework::op::VisitOp;
+use framework::op::{Scalars, VisitOp};
 use framework::step::Step;
 use framework::words::grouped;
 use serde_json::json;
@@ -49,6 +49,10 @@ struct Reach {
 }
 
 impl VisitOp for Reach {
+    const KERNEL: &'static str = "bfs_reach";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     type View<'a> = Changing<'a, u32>;
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         bind.changing(LEVEL)

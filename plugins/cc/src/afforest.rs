@@ -9,7 +9,7 @@ use crate::program::LABEL;
 use framework::answer::split_mix;
 use framework::field::{Bind, Changing};
 use framework::id::LocalId;
-use framework::op::{Access, VertexOp};
+use framework::op::{Access, Scalars, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use std::collections::HashMap;
@@ -96,6 +96,7 @@ fn link<A: Access>((label, kept): Hooking<'_>, part: &Part, u: LocalId, v: Local
 }
 
 impl VertexOp for OwnLabel {
+    const KERNEL: &'static str = "cc_own_label";
     label!();
     #[inline(always)]
     fn vertex<A: Access>(&self, label: Changing<'_, u32>, _: &Part, v: LocalId) -> bool {
@@ -105,6 +106,7 @@ impl VertexOp for OwnLabel {
 }
 
 impl VertexOp for HookFirst {
+    const KERNEL: &'static str = "cc_hook_first";
     label!();
     const AHEAD: u32 = 32;
     #[inline(always)]
@@ -120,6 +122,10 @@ impl VertexOp for HookFirst {
 }
 
 impl VertexOp for HookNth {
+    const KERNEL: &'static str = "cc_hook_nth";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.place as u32)
+    }
     hooking!();
     const IS_PICKY: bool = true;
     /// Whether the two are in different trees, as far as their labels show: about half are not, unpredictably.
@@ -135,6 +141,7 @@ impl VertexOp for HookNth {
 }
 
 impl VertexOp for HookRoots {
+    const KERNEL: &'static str = "cc_hook_roots";
     hooking!();
     const IS_PICKY: bool = true;
     #[inline(always)]
@@ -152,6 +159,10 @@ impl VertexOp for HookRoots {
 }
 
 impl VertexOp for HookRest {
+    const KERNEL: &'static str = "cc_hook_rest";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.skip.is_some().into()).number(self.skip.unwrap_or_default())
+    }
     hooking!();
     const IS_PICKY: bool = true;
     #[inline(always)]
@@ -176,6 +187,7 @@ impl VertexOp for HookRest {
 }
 
 impl VertexOp for Compress {
+    const KERNEL: &'static str = "cc_compress";
     label!();
     const AHEAD: u32 = 32;
     #[inline(always)]
@@ -206,10 +218,11 @@ impl VertexOp for Compress {
 pub(crate) fn giant(step: &mut Step<'_>) -> Option<u32> {
     let owned = step.part.owned();
     let samples = SAMPLES.min(owned);
+    let draw = |sample: usize| step.part.vertex((split_mix(sample as u64) % owned as u64) as u32);
+    let vertices: Vec<LocalId> = (0..samples).filter_map(draw).collect();
     let mut seen: HashMap<u32, usize> = HashMap::new();
-    for sample in 0..samples {
-        let v = step.part.vertex((split_mix(sample as u64) % owned as u64) as u32)?;
-        *seen.entry(step.get(LABEL, v)).or_default() += 1;
+    for label in step.values(LABEL, &vertices) {
+        *seen.entry(label).or_default() += 1;
     }
     seen.into_iter().max_by_key(|&(label, count)| (count, label)).filter(|&(_, c)| 2 * c > samples).map(|(l, _)| l)
 }

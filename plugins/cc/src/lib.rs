@@ -12,4 +12,5 @@ pub use program::{Cc, LABEL};
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<Cc>("cc", "weakly connected components, labelled by their smallest ID")
+        .with_kernels(include_str!("../../../kernels/cc.cu"), include_str!("../../../kernels/ptx/cc.ptx"))
 }

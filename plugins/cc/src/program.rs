@@ -61,6 +61,7 @@ struct Tell;
 struct Follow;
 
 impl VertexOp for Name {
+    const KERNEL: &'static str = "cc_name";
     label_and_root!();
     fn vertex<A: Access>(&self, (label, root): Labels<'_>, part: &Part, v: LocalId) -> bool {
         root.set(v, label.get(v));
@@ -70,6 +71,7 @@ impl VertexOp for Name {
 }
 
 impl VertexOp for Tell {
+    const KERNEL: &'static str = "cc_tell";
     label_and_root!();
     fn vertex<A: Access>(&self, (label, root): Labels<'_>, part: &Part, v: LocalId) -> bool {
         part.vertex(root.get(v)).is_some_and(|root| label.lower::<A>(root, label.get(v)))
@@ -77,6 +79,7 @@ impl VertexOp for Tell {
 }
 
 impl VertexOp for Follow {
+    const KERNEL: &'static str = "cc_follow";
     label_and_root!();
     fn vertex<A: Access>(&self, (label, root): Labels<'_>, part: &Part, v: LocalId) -> bool {
         part.vertex(root.get(v)).is_some_and(|root| label.lower::<A>(v, label.get(root)))
@@ -117,7 +120,7 @@ impl GraphAlgorithm for Cc {
         match step.index {
             0 => {
                 step.for_each_local(&OwnLabel);
-                step.for_each(&HookFirst)
+                step.for_each(&HookFirst);
             }
             1 if part.outgoing().arcs() > 8 * part.owned() as u64 => step.for_each(&HookRoots { keeps }),
             1 => step.for_each(&HookNth { place: 1, keeps }),
@@ -129,7 +132,7 @@ impl GraphAlgorithm for Cc {
             3 => {
                 // A ghost has no arcs here by which it could find the giant component: with ghosts nobody is skipped.
                 let skip = giant(step).filter(|_| part.ghosts() == 0);
-                step.for_each(&HookRest { skip, keeps })
+                step.for_each(&HookRest { skip, keeps });
             }
             _ => {
                 match keeps {

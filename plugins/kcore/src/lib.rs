@@ -9,4 +9,5 @@ pub use program::{DEGREE, KCore, STEP};
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<KCore>("kcore", "the k-core, or the core number of every vertex")
+        .with_kernels(include_str!("../../../kernels/kcore.cu"), include_str!("../../../kernels/ptx/kcore.ptx"))
 }

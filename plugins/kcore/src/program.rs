@@ -17,7 +17,7 @@ use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
-use framework::op::{Access, EdgeOp, SelectOp, VertexOp};
+use framework::op::{Access, EdgeOp, Scalars, SelectOp, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::sum::Sum;
@@ -82,6 +82,7 @@ macro_rules! degree_and_loss {
 }
 
 impl VertexOp for Count {
+    const KERNEL: &'static str = "kcore_count";
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, part: &Part, v: LocalId) -> bool {
@@ -91,6 +92,7 @@ impl VertexOp for Count {
 }
 
 impl SelectOp for ByDegree {
+    const KERNEL: &'static str = "kcore_by_degree";
     type View<'a> = Changing<'a, u32>;
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         bind.changing(DEGREE)
@@ -102,6 +104,10 @@ impl SelectOp for ByDegree {
 }
 
 impl EdgeOp for Peel {
+    const KERNEL: &'static str = "kcore_peel";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     type View<'a> = (Changing<'a, u32>, Changing<'a, u32>, Option<(Changing<'a, u32>, u32)>);
     #[inline(always)]
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
@@ -137,6 +143,10 @@ impl EdgeOp for Peel {
 }
 
 impl VertexOp for Lose {
+    const KERNEL: &'static str = "kcore_lose";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     degree_and_loss!();
     fn vertex<A: Access>(&self, (degree, loss): Self::View<'_>, _: &Part, v: LocalId) -> bool {
         let was = degree.get(v);
@@ -148,6 +158,10 @@ impl VertexOp for Lose {
 }
 
 impl VertexOp for Member {
+    const KERNEL: &'static str = "kcore_member";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.k)
+    }
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {
@@ -189,15 +203,17 @@ impl GraphAlgorithm for KCore {
         step.sift(&Lose { level: self.level });
         self.is_peeled |= step.total.carry.value() > 0.0;
         let (mut carry, mut least) = (Sum::default(), step.total.least);
-        if step.total.active == 0 {
-            let chosen = self.select(step);
+        let tally = if step.total.active == 0 {
+            let (chosen, tally) = self.select_and_peel(step);
             least = chosen.least;
             if chosen.active > 0 {
                 carry.add(1.0);
             }
             self.is_peeled = false;
-        }
-        let tally = step.push(&Peel { level: self.level, step: self.keeps.then_some(step.index) });
+            tally
+        } else {
+            step.push(&self.peel(step.index))
+        };
         Ok(Tally { least, carry, ..tally })
     }
 
@@ -276,8 +292,13 @@ impl GraphAlgorithm for KCore {
 }
 
 impl KCore {
-    /// The next level: its vertices become the frontier. Only what all ranks agreed on decides the level.
-    fn select(&mut self, step: &mut Step<'_>) -> Tally {
+    /// The rule of the level, which keeps when a vertex left if that is wanted.
+    fn peel(&self, now: u32) -> Peel {
+        Peel { level: self.level, step: self.keeps.then_some(now) }
+    }
+
+    /// The next level: its vertices become the frontier, and leave. Only what all ranks agreed on decides the level.
+    fn select_and_peel(&mut self, step: &mut Step<'_>) -> (Tally, Tally) {
         self.level = match self.k {
             Some(k) => k - 1,
             None if step.index == 0 => 0,
@@ -288,7 +309,7 @@ impl KCore {
         if self.k.is_some() {
             step.for_each(&Floor { level: self.level });
         }
-        step.select(&ByDegree, self.level)
+        step.select_then_push(&ByDegree, self.level, &self.peel(step.index))
     }
 }
 
@@ -298,6 +319,10 @@ struct Floor {
 }
 
 impl VertexOp for Floor {
+    const KERNEL: &'static str = "kcore_floor";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.level)
+    }
     degree_and_loss!();
     #[inline(always)]
     fn vertex<A: Access>(&self, (degree, _): Self::View<'_>, _: &Part, v: LocalId) -> bool {

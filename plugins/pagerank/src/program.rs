@@ -20,7 +20,7 @@ use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
-use framework::op::{Access, GatherOp, Settling, VertexOp};
+use framework::op::{Access, GatherOp, Scalars, Settling, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::words::grouped;
@@ -73,6 +73,7 @@ struct Round {
 struct Whole;
 
 impl VertexOp for Start {
+    const KERNEL: &'static str = "pagerank_start";
     type View<'a> = Changing<'a, f64>;
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         bind.changing(SHARE)
@@ -85,6 +86,10 @@ impl VertexOp for Start {
 }
 
 impl GatherOp for Round {
+    const KERNEL: &'static str = "pagerank_round";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().real(self.base).real(self.damping)
+    }
     type View<'a> = (Frozen<'a, f64>, Changing<'a, f64>);
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         (bind.frozen(SHARE), bind.changing(RANK))
@@ -110,6 +115,7 @@ impl GatherOp for Round {
 }
 
 impl VertexOp for Whole {
+    const KERNEL: &'static str = "pagerank_whole";
     type View<'a> = (Frozen<'a, f64>, Changing<'a, f64>);
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         (bind.frozen(SHARE), bind.changing(RANK))
@@ -148,7 +154,7 @@ impl GraphAlgorithm for PageRank {
     }
 
     fn init(&mut self, step: &mut Step<'_>) -> Result<Tally> {
-        let sinks = step.for_each(&Start);
+        let sinks = step.count_each(&Start);
         let rank = 1.0 / step.part.graph_vertices().max(1) as f64;
         let carry = std::iter::repeat_n(rank, sinks as usize).collect();
         Ok(Tally { active: step.part.owned() as u64, carry, ..Tally::default() })

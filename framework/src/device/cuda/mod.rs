@@ -1,0 +1,114 @@
+//! The cuda device: NVIDIA GPUs through their driver, loaded at run time.
+//!
+//! [`devices`] probes; [`Gpus`] are the devices of a run, opened when its first trial begins and kept for the others. Each rank has an
+//! [`Engine`] on one of them: its part, its fields and its frontier lie in device memory, operators are launches of the plugin's
+//! kernels by name, and what an operator adds up comes back in one small copy. Nothing waits for a whole device.
+//! An error of a launch stays with the engine; operators after it do nothing, and the driver finds it after the superstep.
+
+mod bandwidth;
+mod cache;
+mod compile;
+mod driver;
+mod engine;
+mod exchange;
+pub(crate) mod layout;
+mod operators;
+mod part;
+mod probe;
+mod upload;
+
+pub use bandwidth::{Bandwidth, bandwidth};
+pub use compile::{Compiled, Usage, compile, has_nvrtc, nvrtc_version, whole_source};
+pub use driver::DeviceInfo;
+pub(crate) use engine::Engine;
+pub(crate) use exchange::Packed;
+pub(crate) use operators::Rule;
+pub use probe::{devices, dotted};
+
+use crate::error::Result;
+use crate::id::Rank;
+use cache::Cache;
+use driver::Context;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The kernels of a plugin, as data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kernels {
+    /// The name of its file in kernels/, without the ending.
+    pub name: &'static str,
+    /// The file's text.
+    pub source: &'static str,
+    /// The same, compiled to PTX at release, for machines without NVRTC; may be empty.
+    pub ptx: &'static str,
+}
+
+/// The framework's own kernels.
+pub const FRAMEWORK: Kernels = Kernels {
+    name: "framework",
+    source: include_str!("../../../../kernels/framework.cu"),
+    ptx: include_str!("../../../../kernels/ptx/framework.ptx"),
+};
+
+/// Bytes of PTX images and cubins, by name of the kernels and architecture.
+type Images = HashMap<(&'static str, (u32, u32)), Arc<Vec<u8>>>;
+
+/// The GPUs of a run, and the kernels that run on them.
+#[derive(Debug)]
+pub struct Gpus {
+    devices: Vec<DeviceInfo>,
+    kernels: Kernels,
+    contexts: Vec<Mutex<Option<Arc<Context>>>>,
+    images: Mutex<Images>,
+    cache: Cache,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Gpus {
+    /// These devices, at least one, and a plugin's kernels. Nothing is opened yet.
+    ///
+    /// # Panics
+    /// Without any device.
+    pub fn new(devices: Vec<DeviceInfo>, kernels: Kernels) -> Gpus {
+        assert!(!devices.is_empty(), "a run needs a device");
+        let contexts = devices.iter().map(|_| Mutex::new(None)).collect();
+        Gpus { devices, kernels, contexts, images: Mutex::default(), cache: Cache::of_user(), notes: Mutex::default() }
+    }
+
+    /// The device of a rank: they are dealt in order, and again from the first if there are more ranks.
+    pub fn device(&self, rank: Rank) -> &DeviceInfo {
+        &self.devices[rank.index() % self.devices.len()]
+    }
+
+    /// What people should know of the last trials, once each.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn context(&self, rank: Rank) -> Result<Arc<Context>> {
+        let place = rank.index() % self.devices.len();
+        let mut slot = self.contexts[place].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = slot.as_ref() {
+            return Ok(Arc::clone(context));
+        }
+        let context = Arc::new(Context::new(self.devices[place].clone())?);
+        *slot = Some(Arc::clone(&context));
+        Ok(context)
+    }
+
+    /// The image of some kernels for an architecture. One rank makes it, the others wait and share it.
+    fn image(&self, kernels: &Kernels, capability: (u32, u32)) -> Result<Arc<Vec<u8>>> {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(image) = images.get(&(kernels.name, capability)) {
+            return Ok(Arc::clone(image));
+        }
+        let (image, note) = compile::image(kernels, capability, nvrtc_version(), &self.cache)?;
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(note) = note.filter(|note| !notes.contains(note)) {
+            notes.push(note);
+        }
+        let image = Arc::new(image);
+        images.insert((kernels.name, capability), Arc::clone(&image));
+        Ok(image)
+    }
+}

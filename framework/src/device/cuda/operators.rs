@@ -1,0 +1,311 @@
+//! The operators as launches. Each leaves what its host twin in `step/` leaves: the next frontier, offers, news and a tally.
+
+use super::driver::{Arguments, Memory, Pinned};
+use super::engine::Engine;
+use super::layout::{BLOCK, LongRows, ROW_PIECE, Report, Slot};
+use crate::algorithm::Tally;
+use crate::error::Result;
+use crate::op::Scalars;
+use crate::partition::Part;
+use crate::step::{Form, News, visit_pulls};
+use crate::sum::Sum;
+
+/// A leaf rule as a device knows it.
+pub(crate) struct Rule {
+    /// The name that its kernels begin with.
+    pub(crate) name: &'static str,
+    /// The fields it binds, in order.
+    pub(crate) slots: Vec<usize>,
+    /// Its numbers.
+    pub(crate) scalars: Scalars,
+}
+
+/// Vertices with long rows of incoming arcs, and where their pieces go.
+pub(super) struct LongRowsOnDevice {
+    view: LongRows,
+    _memory: [Memory; 3],
+}
+
+impl Engine {
+    fn arguments(&self, rule: &Rule) -> Arguments {
+        Arguments::default().with(self.call(&rule.slots, rule.scalars.words()))
+    }
+
+    fn for_frontier(&self, rule: &Rule) -> Arguments {
+        self.arguments(rule).with(self.frontier_view())
+    }
+
+    /// Items that fill the device, for kernels that share out what other kernels have listed.
+    fn everywhere(&self) -> u64 {
+        u64::MAX / 2
+    }
+
+    // ---- the frontier from one form to the other
+
+    /// Takes in what the last exchange brought, as the host's frontier does.
+    fn absorb(&mut self) -> Result<()> {
+        let view = self.frontier_view();
+        let woken = self.list(&self.lists.woken, Slot::Woken);
+        let renewed = self.list(&self.lists.renewed, Slot::Renewed);
+        if self.frontier.woken > 0 {
+            let count = self.frontier.woken.into();
+            self.own("set_bits", count, Arguments::default().with(woken).with(view.joined))?;
+            match self.frontier.form {
+                Form::Queue => self.own("append_list", count, Arguments::default().with(woken).with(view.queue))?,
+                Form::Bits => self.own("set_bits", count, Arguments::default().with(woken).with(view.bits))?,
+            }
+            self.frontier.count += count;
+            self.frontier.arcs += self.frontier.woken_arcs;
+            self.frontier.woken = 0;
+        }
+        if self.frontier.renewed > 0 {
+            let count = self.frontier.renewed.into();
+            self.own("set_bits", count, Arguments::default().with(renewed).with(view.joined))?;
+            if self.frontier.form == Form::Bits {
+                self.own("set_bits", count, Arguments::default().with(renewed).with(view.bits))?;
+                self.frontier.renewed = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn become_bits(&mut self) -> Result<()> {
+        if self.frontier.form == Form::Queue {
+            self.compute.zero(&self.lists.bits[self.frontier.bits_turn % 2])?;
+            let view = self.frontier_view();
+            self.own("set_bits", self.frontier.count, Arguments::default().with(view.queue).with(view.bits))?;
+            if self.frontier.renewed > 0 {
+                let renewed = self.list(&self.lists.renewed, Slot::Renewed);
+                self.own("set_bits", self.frontier.renewed.into(), Arguments::default().with(renewed).with(view.bits))?;
+            }
+            self.frontier.renewed = 0;
+            self.frontier.form = Form::Bits;
+        }
+        Ok(())
+    }
+
+    fn become_queue(&mut self) -> Result<()> {
+        self.frontier.renewed = 0;
+        if self.frontier.form == Form::Bits {
+            self.clear_lists(&[self.queue_slot(0)])?;
+            let view = self.frontier_view();
+            let owned = self.graph.view.owned;
+            self.own("list_bits", owned.into(), Arguments::default().with(view.bits).with(owned).with(view.queue))?;
+            self.frontier.form = Form::Queue;
+        }
+        Ok(())
+    }
+
+    /// The list just written becomes the frontier.
+    fn take_next(&mut self, report: &Report) {
+        self.frontier.turn += 1;
+        self.frontier.form = Form::Queue;
+        self.frontier.count = report.length[self.queue_slot(0) as usize].into();
+        self.frontier.arcs = report.arcs;
+        self.frontier.offers = report.length[Slot::Offers as usize];
+        self.frontier.news = News::Frontier;
+    }
+
+    // ---- operators
+
+    /// [`Step::push`](crate::step::Step::push); also how many vertices it consumed.
+    pub(crate) fn push(&mut self, rule: &Rule) -> Result<(Tally, u64)> {
+        self.absorb()?;
+        self.become_queue()?;
+        self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
+        self.launch_push(rule)?;
+        let report = self.read_report()?;
+        self.take_next(&report);
+        Ok((self.frontier_tally(), report.consumed))
+    }
+
+    fn launch_push(&mut self, rule: &Rule) -> Result<()> {
+        self.of_rule(rule.name, "push", self.frontier.count, self.for_frontier(rule))?;
+        if self.graph.has_hubs {
+            self.of_rule(rule.name, "push_hubs", self.everywhere(), self.for_frontier(rule))?;
+        }
+        Ok(())
+    }
+
+    /// [`Step::select`](crate::step::Step::select) and then, if there is a rule for it, a push of what was selected: one look at what
+    /// both added up. The tallies of both, and how many vertices were consumed.
+    pub(crate) fn select(&mut self, rule: &Rule, bound: u32, then: Option<&Rule>) -> Result<(Tally, Tally, u64)> {
+        if self.lists.candidates.is_none() {
+            let memory = || Memory::new(&self.context, self.graph.view.owned as usize * 4);
+            self.lists.candidates = Some([memory()?, memory()?]);
+        }
+        let slot = |turn: usize| if turn.is_multiple_of(2) { Slot::CandidatesA } else { Slot::CandidatesB };
+        let turn = self.frontier.candidates_turn;
+        let [a, b] = self.lists.candidates.as_ref().expect("made above");
+        let (from, to) = if turn.is_multiple_of(2) { (a, b) } else { (b, a) };
+        let (from, to) = (self.list(from, slot(turn)), self.list(to, slot(turn + 1)));
+        let is_first = self.frontier.candidates.is_none();
+        let candidates = self.frontier.candidates.unwrap_or(self.graph.view.owned);
+        self.clear(&[self.queue_slot(1), slot(turn + 1), Slot::Offers, Slot::Pieces])?;
+        let arguments = self.for_frontier(rule).with(from).with(to).with(bound).with(u32::from(is_first));
+        self.of_rule(rule.name, "select", candidates.into(), arguments)?;
+        self.frontier.candidates_turn += 1;
+        let selected = self.queue_slot(1);
+        if let Some(push) = then {
+            self.frontier.turn += 1;
+            self.frontier.count = candidates.into();
+            self.clear_lists(&[self.queue_slot(1)])?;
+            self.launch_push(push)?;
+        }
+        let report = self.read_report()?;
+        self.take_next(&report);
+        self.frontier.candidates = Some(report.length[slot(turn + 1) as usize]);
+        let chosen = Tally {
+            active: report.length[selected as usize].into(),
+            arcs: report.active,
+            least: if report.least_inverted == 0 { Tally::NONE } else { !report.least_inverted },
+            ..Tally::default()
+        };
+        if then.is_none() {
+            self.frontier.arcs = chosen.arcs;
+        }
+        Ok((chosen, self.frontier_tally(), report.consumed))
+    }
+
+    /// [`Step::push_or_pull`](crate::step::Step::push_or_pull), by the same numbers; also how many vertices it consumed.
+    pub(crate) fn visit(&mut self, rule: &Rule, part: &Part, total: &Tally) -> Result<(Tally, u64)> {
+        self.absorb()?;
+        self.frontier.remaining = self.frontier.remaining.saturating_sub(total.active);
+        let pulls = visit_pulls(part, total, self.frontier.remaining);
+        let consumed = if pulls {
+            self.become_bits()?;
+            let consumed = self.frontier.count;
+            self.clear(&[Slot::Offers])?;
+            self.of_rule(rule.name, "pull", part.locals() as u64, self.for_frontier(rule))?;
+            let report = self.read_report()?;
+            self.frontier.bits_turn += 1;
+            (self.frontier.count, self.frontier.arcs, self.frontier.offers) = (report.active, report.arcs, 0);
+            consumed
+        } else {
+            self.become_queue()?;
+            self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
+            self.launch_push(rule)?;
+            let report = self.read_report()?;
+            self.take_next(&report);
+            report.consumed
+        };
+        self.frontier.news = News::Frontier;
+        Ok((self.frontier_tally(), consumed))
+    }
+
+    /// [`Step::for_each`](crate::step::Step::for_each), with the ghosts too if `with_ghosts`; if `counts`, how many said true.
+    pub(crate) fn each(&mut self, rule: &Rule, with_ghosts: bool, counts: bool) -> Result<u64> {
+        let by_arcs = self.graph.has_hubs && self.has_kernel(rule.name, "each_hubs")?;
+        if counts {
+            self.clear(&[Slot::Pieces])?;
+        } else if by_arcs {
+            self.clear_lists(&[Slot::Pieces])?;
+        }
+        let part = &self.graph.view;
+        let vertices = u64::from(part.owned) + u64::from(part.locals - part.ghost_base);
+        let arguments = self.for_frontier(rule).with(u32::from(with_ghosts)).with(u32::from(counts));
+        self.of_rule(rule.name, "each", vertices, arguments)?;
+        if by_arcs {
+            self.of_rule(rule.name, "each_hubs", self.everywhere(), self.for_frontier(rule))?;
+        }
+        if counts { Ok(self.read_report()?.active) } else { Ok(0) }
+    }
+
+    /// [`Step::for_boundary`](crate::step::Step::for_boundary).
+    pub(crate) fn boundary(&mut self, rule: &Rule) -> Result<Tally> {
+        self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Listed])?;
+        let count = self.graph.boundary_len;
+        let listed = self.list(&self.lists.listed, Slot::Listed);
+        let range = Arguments::default().with(0u32).with(count).with(listed);
+        self.own("list_range", count.into(), range)?;
+        let boundary = crate::device::cuda::layout::List { items: self.graph.boundary.address(), ..listed };
+        let ghosts = u64::from(self.graph.view.locals - self.graph.view.ghost_base);
+        let arguments = self.for_frontier(rule).with(boundary).with(1u32).with(1u32);
+        self.of_rule(rule.name, "listed", u64::from(count) + ghosts, arguments)?;
+        let report = self.read_report()?;
+        self.take_next(&report);
+        Ok(Tally::active(self.frontier.count + u64::from(self.frontier.offers)))
+    }
+
+    /// [`Step::for_changed`](crate::step::Step::for_changed).
+    pub(crate) fn changed(&mut self, rule: &Rule) -> Result<()> {
+        let lists = [
+            (&self.lists.woken, Slot::Woken, self.frontier.woken),
+            (&self.lists.renewed, Slot::Renewed, self.frontier.renewed),
+        ];
+        for (list, count) in lists.map(|(memory, slot, count)| (self.list(memory, slot), count)) {
+            if count > 0 {
+                let arguments = self.for_frontier(rule).with(list).with(0u32).with(0u32);
+                self.of_rule(rule.name, "listed", count.into(), arguments)?;
+            }
+        }
+        (self.frontier.woken, self.frontier.renewed) = (0, 0);
+        Ok(())
+    }
+
+    /// [`Step::sift`](crate::step::Step::sift). The frontier's size is an upper bound from here to the next push.
+    pub(crate) fn sift(&mut self, rule: &Rule) -> Result<()> {
+        if self.frontier.woken > 0 {
+            self.become_queue()?;
+            let mut view = self.frontier_view();
+            view.next = view.queue; // they join what is there
+            let woken = self.list(&self.lists.woken, Slot::Woken);
+            let arguments = self.arguments(rule).with(view).with(woken).with(0u32).with(1u32);
+            self.of_rule(rule.name, "listed", self.frontier.woken.into(), arguments)?;
+            self.frontier.count += u64::from(self.frontier.woken);
+            self.frontier.arcs += self.frontier.woken_arcs;
+            self.frontier.woken = 0;
+        }
+        Ok(())
+    }
+
+    /// [`Step::pull`](crate::step::Step::pull).
+    pub(crate) fn gather(&mut self, rule: &Rule, part: &Part) -> Result<Tally> {
+        if self.long_rows.is_none() {
+            self.long_rows = Some(self.find_long_rows(part)?);
+        }
+        let rows = self.long_rows.as_ref().expect("made above").view;
+        self.clear(&[])?;
+        if rows.pieces > 0 {
+            let arguments = self.arguments(rule).with(rows);
+            self.of_rule(rule.name, "pieces", u64::from(rows.pieces) * u64::from(BLOCK), arguments)?;
+        }
+        self.of_rule(rule.name, "rows", part.owned() as u64, self.for_frontier(rule).with(rows))?;
+        let report = self.read_report()?;
+        self.frontier.news = News::All;
+        Ok(Tally {
+            active: part.owned() as u64,
+            residual: Sum::from_bits(report.residual),
+            carry: Sum::from_bits(report.carry),
+            ..Tally::default()
+        })
+    }
+
+    fn find_long_rows(&mut self, part: &Part) -> Result<LongRowsOnDevice> {
+        let (mut vertices, mut first_piece, mut pieces) = (Vec::new(), Vec::new(), 0u32);
+        for v in part.owned_vertices() {
+            let degree = part.incoming().degree(v);
+            if degree >= ROW_PIECE {
+                vertices.push(v.number());
+                first_piece.push(pieces);
+                pieces += degree.div_ceil(ROW_PIECE) as u32;
+            }
+        }
+        let rows = vertices.len() as u32;
+        first_piece.push(pieces);
+        let put = |numbers: &[u32]| -> Result<Memory> {
+            let memory = Memory::new(&self.context, numbers.len() * 4)?;
+            let mut pinned = Pinned::<u32>::new(&self.context, numbers.len())?;
+            pinned.values_mut()[..numbers.len()].copy_from_slice(numbers);
+            self.compute.upload(&memory, 0, &pinned, numbers.len())?;
+            self.compute.synchronize()?;
+            Ok(memory)
+        };
+        let memory = [put(&vertices)?, put(&first_piece)?, Memory::new(&self.context, pieces as usize * 8)?];
+        let [v, f, p] = memory.each_ref().map(Memory::address);
+        Ok(LongRowsOnDevice {
+            view: LongRows { vertices: v, first_piece: f, partial: p, rows, pieces },
+            _memory: memory,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The operators on a device: a leaf rule becomes the name of its kernels, the fields it binds and its numbers.
+//!
+//! An error stays with the engine: what follows does nothing, and the driver finds it after the superstep.
+
+use super::Step;
+use crate::algorithm::Tally;
+use crate::device::cuda::{Engine, Rule};
+use crate::error::Result;
+use crate::field::{Bind, Field, Fields, Value};
+use crate::id::LocalId;
+use crate::op::{EdgeOp, GatherOp, Scalars, SelectOp, VertexOp, VisitOp};
+use std::time::Duration;
+
+/// A rule by what it binds.
+fn rule(fields: &mut Fields, name: &'static str, scalars: Scalars, bind: impl FnOnce(&Bind<'_>)) -> Rule {
+    let book = fields.bind();
+    bind(&book);
+    Rule { name, slots: book.order(), scalars }
+}
+
+macro_rules! rule_of {
+    ($step:expr, $op:expr, $Op:ident) => {
+        rule(&mut $step.fields, $Op::KERNEL, $op.scalars(), |bind| _ = $op.bind(bind))
+    };
+}
+
+impl Step<'_> {
+    /// Runs an operator on the device, if the step has one.
+    #[inline(always)]
+    pub(super) fn is_on_device(&self) -> bool {
+        self.engine.is_some()
+    }
+
+    fn engine(&mut self) -> &mut Engine {
+        self.engine.as_mut().expect("callers asked is_on_device")
+    }
+
+    pub(super) fn device_push<O: EdgeOp>(&mut self, op: &O) -> Tally {
+        let rule = rule_of!(self, op, O);
+        let (tally, consumed) = self.engine().attempt(|engine| engine.push(&rule));
+        self.consume(consumed, 0);
+        tally
+    }
+
+    pub(super) fn device_visit<O: VisitOp>(&mut self, op: &O) -> Tally {
+        let rule = rule_of!(self, op, O);
+        let (part, total) = (self.part, self.total);
+        let (tally, consumed) = self.engine().attempt(|engine| engine.visit(&rule, part, &total));
+        self.consume(consumed, 0);
+        tally
+    }
+
+    pub(super) fn device_select<O: SelectOp>(&mut self, op: &O, bound: u32) -> Tally {
+        let rule = rule_of!(self, op, O);
+        self.engine().attempt(|engine| engine.select(&rule, bound, None)).0
+    }
+
+    pub(super) fn device_select_then_push<S: SelectOp, O: EdgeOp>(
+        &mut self,
+        op: &S,
+        bound: u32,
+        then: &O,
+    ) -> (Tally, Tally) {
+        let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, O));
+        let (chosen, tally, consumed) = self.engine().attempt(|engine| engine.select(&select, bound, Some(&push)));
+        self.consume(consumed, 0);
+        (chosen, tally)
+    }
+
+    pub(super) fn device_each<O: VertexOp>(&mut self, op: &O, with_ghosts: bool, counts: bool) -> u64 {
+        let rule = rule_of!(self, op, O);
+        self.engine().attempt(|engine| engine.each(&rule, with_ghosts, counts))
+    }
+
+    pub(super) fn device_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
+        let rule = rule_of!(self, op, O);
+        self.consume(self.part.routes().boundary().len() as u64, 0);
+        self.engine().attempt(|engine| engine.boundary(&rule))
+    }
+
+    pub(super) fn device_changed<O: VertexOp>(&mut self, op: &O) {
+        let rule = rule_of!(self, op, O);
+        self.engine().attempt(|engine| engine.changed(&rule));
+    }
+
+    pub(super) fn device_sift<O: VertexOp>(&mut self, op: &O) {
+        let rule = rule_of!(self, op, O);
+        self.engine().attempt(|engine| engine.sift(&rule));
+    }
+
+    pub(super) fn device_pull<O: GatherOp>(&mut self, op: &O) -> Tally {
+        let rule = rule_of!(self, op, O);
+        let part = self.part;
+        self.engine().attempt(|engine| engine.gather(&rule, part))
+    }
+
+    pub(super) fn device_set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
+        let slot = self.fields.slot(field.spec());
+        self.engine().attempt(|engine| engine.set_bits(slot, v, value.to_bits()));
+    }
+
+    pub(super) fn device_values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
+        let slot = self.fields.slot(field.spec());
+        let values = self.engine().attempt(|engine| engine.bits_at(slot, vertices));
+        // After an error there are none, and the run is about to end: any value will do.
+        (0..vertices.len()).map(|i| T::from_bits(values.get(i).copied().unwrap_or(0))).collect()
+    }
+
+    /// An update begins: on a device its time counts from here.
+    pub(crate) fn begin_update(&mut self) {
+        if let Some(engine) = &mut self.engine {
+            engine.begin_update();
+        }
+    }
+
+    /// An update is over: the time the device has worked for it, if there is one.
+    ///
+    /// # Errors
+    /// Whatever failed on the device meanwhile.
+    pub(crate) fn end_update(&mut self) -> Result<Option<Duration>> {
+        let Some(engine) = &mut self.engine else { return Ok(None) };
+        let took = engine.end_update();
+        engine.health()?;
+        Ok(Some(took))
+    }
+}

@@ -1,0 +1,36 @@
+//! The cuda device on simulated GPUs (kernels/host). What runs here says nothing about speed and is never a device of a real run.
+//! With `GRAPHALG_LAWS_ON=cuda` the same tests take the GPUs of this machine instead (`cargo xtask device-check`).
+#![allow(unsafe_code)] // loads one library of our own
+
+use crate::needs::not_run;
+use framework::device::cuda::{DeviceInfo, devices};
+use std::sync::OnceLock;
+
+/// Devices for a law in this process: simulated ones, or `None` after saying that `test` was not run. The driver's environment is read by the library
+/// itself; `GRAPHALG_SIM_DEVICES` is set to four before it is loaded.
+///
+/// # Panics
+/// When the library is there and does not answer.
+pub fn devices_for(test: &str) -> Option<Vec<DeviceInfo>> {
+    static DEVICES: OnceLock<Option<Vec<DeviceInfo>>> = OnceLock::new();
+    let found = DEVICES.get_or_init(|| {
+        if std::env::var_os("GRAPHALG_LAWS_ON").is_some_and(|on| on == "cuda") {
+            let real = devices().expect("GRAPHALG_LAWS_ON asks for a GPU");
+            assert!(real.iter().all(|device| !device.is_simulated()), "{real:?}");
+            return Some(real);
+        }
+        let library = kernels_host::folder()?.join("libcuda.so");
+        // SAFETY: under the OnceLock, before the library that reads them is loaded. Rust's readers are locked out meanwhile.
+        unsafe { std::env::set_var("GRAPHALG_SIM_DEVICES", "4") };
+        // SAFETY: our own library, whose initialisers register kernels. It stays loaded, so it answers when the device asks for libcuda.
+        let loaded = unsafe { libloading::Library::new(&library) }.expect("the simulated driver loads");
+        std::mem::forget(loaded);
+        let devices = devices().expect("the simulated driver answers");
+        assert!(devices.iter().all(DeviceInfo::is_simulated), "{devices:?}");
+        Some(devices)
+    });
+    if found.is_none() {
+        not_run(test, kernels_host::NEEDS);
+    }
+    found.clone()
+}
