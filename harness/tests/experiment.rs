@@ -69,7 +69,7 @@ fn a_plan_that_cannot_run_is_refused_before_anything_starts() {
     );
     check("ranks = 2", "ranks = 1", "contradict each other");
     check("ranks = 2", "device = \"gpu\"", "`gpu` is no device; give auto, cpu, cuda, or cuda:0,1");
-    check("ranks = 2", "protection = { certify = true }", "unexpected argument '--certify'");
+    check("ranks = 2", "protection = { proof = true }", "unexpected argument '--proof'");
     check("\"cc\"", "\"ccc\"", "did you mean `cc`");
     check("k = 5", "k = 0", "invalid value '0'");
     check("k = 5", "damping = 0.5", "damping");

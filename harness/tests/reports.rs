@@ -223,8 +223,8 @@ fn a_run_under_nsys_is_refused_dry_or_run_with_the_whole_command() {
             .contains("single methods need --ranks 1")
     );
     assert!(
-        said(nsys(&campaign, true, &["--method", "multi_gpu_baseline", "--ranks", "2", "--", "-k", "5"], 2))
-            .contains("multi_gpu_baseline")
+        said(nsys(&campaign, true, &["--method", "multi_gpu_baseline", "--ranks", "2", "--", "-k", "5"], 3))
+            .contains("2 ranks need 2 GPUs")
     );
     assert!(
         said(nsys(&campaign, true, &with(&["--gpus", "0,1", "--", "-k", "5"]), 2)).contains("--gpus has no effect")
