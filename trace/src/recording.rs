@@ -1,6 +1,6 @@
 //! What a file says about devices, in memory: the device's work and little else.
 //!
-//! A work takes 48 bytes. Names, streams and collectives are kept once. Launches (24 bytes a call) are kept only when asked for.
+//! A work takes 48 bytes. Names, streams and collectives are kept once. Launches (16 bytes a call) are kept only when asked for.
 
 use crate::interval::Interval;
 use crate::json::Repairs;
