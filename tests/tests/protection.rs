@@ -65,7 +65,7 @@ fn clean_runs_raise_no_alarm_and_give_the_unprotected_answer() {
         let guarded = guarded.unwrap_or_else(|error| panic!("{what}: {error}"));
         let detection = guarded.detection.expect("a protected run says what it found");
         assert!(detection.evidence.is_clean(), "{what}: {:?}", detection.evidence);
-        assert_eq!((detection.recoveries, detection.queue_waits), (0, 0), "{what}");
+        assert_eq!(detection.recoveries, 0, "{what}"); // waits for the checker are the machine's affair
         assert_eq!(detection.refuted, None, "{what}");
         let proved = if protection.certify { Certified::Held } else { Certified::NotRun };
         assert_eq!(detection.certificate, proved, "{what}");

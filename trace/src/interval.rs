@@ -1,6 +1,6 @@
 //! Sets of time as merged intervals: their length and what two of them share. All results are exact, in integer nanoseconds.
 //!
-//! A merged list is in order, and its intervals neither overlap nor touch: [1,5] [5,8] is [1,8]. A merge sorts, so it costs
+//! A merged list is in order, and its intervals neither overlap nor touch: `[1,5]` `[5,8]` is `[1,8]`. A merge sorts, so it costs
 //! n log n; everything else is one sweep over two merged lists. In a sweep at equal times ends come before starts, so intervals
 //! that only touch share nothing, and an interval of length zero adds nothing wherever it lies.
 

@@ -1,6 +1,6 @@
 //! Faults on purpose: one strike a run, drawn from a seed, put into the state of a run from outside it.
 //!
-//! [`struck_trial`] wraps the guard, the transport and the part of a protected run ([`Wrapping`]); the loop, the operators and the
+//! [`struck_trial`] wraps the guard, the transport and the part of a protected run (`run::Wrapping`); the loop, the operators and the
 //! plugins hold no hook, and a program that does not call it holds none of this. A strike is put in once, at the first chance at
 //! or after its superstep: what is redone is not struck again. Where a strike would make an index of an unchecked access, it stays
 //! among the vertices of the part: beyond them lies a memory fault, which stops a process and is no silent error.
