@@ -85,7 +85,7 @@ impl Evidence {
         self.findings.truncate(KEPT);
     }
 
-    /// Numbers first, then findings as text; read back by its counterpart.
+    /// Numbers first, then findings as text; read back by `from_bytes`.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let count = |count: Count| [count.count, count.first.unwrap_or(NONE).into()];
         let numbers = [count(self.dmr), count(self.monotonicity), count(self.trend), [self.critical, self.covered]];

@@ -1,7 +1,7 @@
 //! The cuda device: NVIDIA GPUs through their driver, loaded at run time.
 //!
 //! [`devices`] probes; [`Gpus`] are the devices of a run, opened when its first trial begins and kept for the others. Each rank has an
-//! An `Engine` on one of them: its part, its fields and its frontier lie in device memory, operators are launches of the plugin's
+//! `Engine` on one of them: its part, its fields and its frontier lie in device memory, operators are launches of the plugin's
 //! kernels by name, and what an operator adds up comes back in one small copy. Nothing waits for a whole device.
 //! An error of a launch stays with the engine; operators after it do nothing, and the driver finds it after the superstep.
 
