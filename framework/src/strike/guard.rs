@@ -44,7 +44,7 @@ impl<'r> Guard for Striking<'r, '_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
-        // Whether a verdict comes before a snapshot is due must not depend on threads: a strike repeats by its seed.
+        // Whether a verdict comes before a snapshot is due, or before the vote, must not depend on threads: a strike repeats by its seed.
         self.inner.drain_checker(clock)?;
         if step.part.rank() == self.struck.strike.rank {
             self.struck.now.store(step.index, Relaxed);
@@ -55,7 +55,8 @@ impl<'r> Guard for Striking<'r, '_> {
         if self.is_due(step, Target::Frontier) {
             self.struck.strike_frontier(step);
         }
-        self.inner.observe(algorithm, step, clock)
+        self.inner.observe(algorithm, step, clock)?;
+        self.inner.drain_checker(clock)
     }
 
     fn update<P: Probe>(
