@@ -30,6 +30,26 @@ GK_DEVICE void note_consumed(const Frontier& frontier) {
     if (grid_thread() == 0) atomicAdd(&frontier.report->consumed, u64(frontier.queue.count()));
 }
 
+// ---- Arcs out of the queue: `arc` gives, for where each leads, the arcs that it adds to the next frontier
+
+template <class Arc> GK_DEVICE void queue_arcs(const Call& call, const Frontier& frontier, Arc arc) {
+    note_consumed(frontier);
+    u64 arcs = 0;
+    u32 length = frontier.queue.count();
+    for (u64 first = u64(blockIdx.x) * BLOCK; first < length; first += grid_threads()) {
+        bool is_in = first + threadIdx.x < length;
+        u32 v = is_in ? frontier.queue.items[first + threadIdx.x] : 0;
+        block_arcs(call.part.out, frontier, is_in, v, [&](u32, u32 dst) { arcs += arc(dst); });
+    }
+    report_arcs(arcs, frontier.report);
+}
+
+template <class Arc> GK_DEVICE void hub_arcs(const Call& call, const Frontier& frontier, Arc arc) {
+    u64 arcs = 0;
+    piece_arcs(call.part.out, frontier, [&](u32, u32 dst) { arcs += arc(dst); });
+    report_arcs(arcs, frontier.report);
+}
+
 // ---- EdgeOp: the rule at every arc out of the queue
 
 template <class Rule> GK_DEVICE u64 edge_arc(const Rule& rule, const Part& part, const Frontier& frontier, u32 dst) {
@@ -39,23 +59,12 @@ template <class Rule> GK_DEVICE u64 edge_arc(const Rule& rule, const Part& part,
 
 template <class Rule> GK_DEVICE void push(const Call& call, const Frontier& frontier) {
     Rule rule(call);
-    note_consumed(frontier);
-    u64 arcs = 0;
-    u32 length = frontier.queue.count();
-    for (u64 first = u64(blockIdx.x) * BLOCK; first < length; first += grid_threads()) {
-        bool is_in = first + threadIdx.x < length;
-        u32 v = is_in ? frontier.queue.items[first + threadIdx.x] : 0;
-        block_arcs(call.part.out, frontier, is_in, v,
-                   [&](u32, u32 dst) { arcs += edge_arc(rule, call.part, frontier, dst); });
-    }
-    report_arcs(arcs, frontier.report);
+    queue_arcs(call, frontier, [&](u32 dst) { return edge_arc(rule, call.part, frontier, dst); });
 }
 
 template <class Rule> GK_DEVICE void push_hubs(const Call& call, const Frontier& frontier) {
     Rule rule(call);
-    u64 arcs = 0;
-    piece_arcs(call.part.out, frontier, [&](u32, u32 dst) { arcs += edge_arc(rule, call.part, frontier, dst); });
-    report_arcs(arcs, frontier.report);
+    hub_arcs(call, frontier, [&](u32 dst) { return edge_arc(rule, call.part, frontier, dst); });
 }
 
 // ---- VisitOp: every vertex once
@@ -68,23 +77,12 @@ template <class Rule> GK_DEVICE u64 visit_arc(const Rule& rule, const Part& part
 
 template <class Rule> GK_DEVICE void visit_push(const Call& call, const Frontier& frontier) {
     Rule rule(call);
-    note_consumed(frontier);
-    u64 arcs = 0;
-    u32 length = frontier.queue.count();
-    for (u64 first = u64(blockIdx.x) * BLOCK; first < length; first += grid_threads()) {
-        bool is_in = first + threadIdx.x < length;
-        u32 v = is_in ? frontier.queue.items[first + threadIdx.x] : 0;
-        block_arcs(call.part.out, frontier, is_in, v,
-                   [&](u32, u32 dst) { arcs += visit_arc(rule, call.part, frontier, dst); });
-    }
-    report_arcs(arcs, frontier.report);
+    queue_arcs(call, frontier, [&](u32 dst) { return visit_arc(rule, call.part, frontier, dst); });
 }
 
 template <class Rule> GK_DEVICE void visit_push_hubs(const Call& call, const Frontier& frontier) {
     Rule rule(call);
-    u64 arcs = 0;
-    piece_arcs(call.part.out, frontier, [&](u32, u32 dst) { arcs += visit_arc(rule, call.part, frontier, dst); });
-    report_arcs(arcs, frontier.report);
+    hub_arcs(call, frontier, [&](u32 dst) { return visit_arc(rule, call.part, frontier, dst); });
 }
 
 // Bits to bits: each vertex that has not joined looks for a neighbour in the frontier. A warp owns each word, so there are no atomic

@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::timing::Clock;
 
 /// What a rank says beside its tally, and what all said: merged in rank order.
-pub trait Vote: Copy {
+pub trait Vote: Copy + Default {
     /// Appends it to a message.
     fn put(self, message: &mut Vec<u8>);
     /// Reads it back; `None` if the bytes are no vote.
@@ -42,7 +42,7 @@ pub enum Next {
     GiveUp,
 }
 
-/// Watches a run and can take it back to a sound state.
+/// Watches a run and can take it back to a sound state. What a guard leaves out does nothing; one that wraps another must pass all on.
 pub trait Guard {
     /// What is agreed on with each tally.
     type Vote: Vote;
@@ -54,12 +54,15 @@ pub trait Guard {
     ///
     /// # Errors
     /// When the checker is lost.
+    #[inline(always)]
     fn observe<P: Probe>(
         &mut self,
-        algorithm: &dyn GraphAlgorithm,
-        step: &mut Step<'_>,
-        clock: &mut Clock<P>,
-    ) -> Result<()>;
+        _algorithm: &dyn GraphAlgorithm,
+        _step: &mut Step<'_>,
+        _clock: &mut Clock<P>,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// Runs the update of a superstep, as stages of the clock.
     ///
@@ -75,31 +78,40 @@ pub trait Guard {
     }
 
     /// After ghost exchange of a superstep: what this rank says beside its tally.
-    fn vote<P: Probe>(&mut self, step: &Step<'_>, exchange: &Exchange<'_>, clock: &Clock<P>) -> Self::Vote;
+    #[inline(always)]
+    fn vote<P: Probe>(&mut self, _step: &Step<'_>, _exchange: &Exchange<'_>, _clock: &Clock<P>) -> Self::Vote {
+        Self::Vote::default()
+    }
 
     /// After agreement, `step.index` and `step.total` being those of the next superstep.
     ///
     /// # Errors
     /// When the checker or a peer is lost.
+    #[inline(always)]
     fn judge<P: Probe>(
         &mut self,
-        vote: Self::Vote,
-        step: &mut Step<'_>,
-        exchange: &mut Exchange<'_>,
-        clock: &mut Clock<P>,
-    ) -> Result<Next>;
+        _vote: Self::Vote,
+        _step: &mut Step<'_>,
+        _exchange: &mut Exchange<'_>,
+        _clock: &mut Clock<P>,
+    ) -> Result<Next> {
+        Ok(Next::GoOn)
+    }
 
     /// Puts the older state back that the last [`Next::Redo`] was about, the same on every rank.
     ///
     /// # Errors
     /// When the checker or a peer is lost.
+    #[inline(always)]
     fn restore<P: Probe>(
         &mut self,
-        algorithm: &mut dyn GraphAlgorithm,
-        step: &mut Step<'_>,
-        exchange: &mut Exchange<'_>,
-        clock: &mut Clock<P>,
-    ) -> Result<()>;
+        _algorithm: &mut dyn GraphAlgorithm,
+        _step: &mut Step<'_>,
+        _exchange: &mut Exchange<'_>,
+        _clock: &mut Clock<P>,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// After the last superstep, before `finish`: waits for verdicts in flight.
     ///
@@ -118,14 +130,17 @@ pub trait Guard {
     ///
     /// # Errors
     /// When the checker or a peer is lost.
+    #[inline(always)]
     fn settle<P: Probe>(
         &mut self,
-        converged: bool,
-        algorithm: &mut dyn GraphAlgorithm,
-        step: &mut Step<'_>,
-        exchange: &mut Exchange<'_>,
-        clock: &mut Clock<P>,
-    ) -> Result<Next>;
+        _converged: bool,
+        _algorithm: &mut dyn GraphAlgorithm,
+        _step: &mut Step<'_>,
+        _exchange: &mut Exchange<'_>,
+        _clock: &mut Clock<P>,
+    ) -> Result<Next> {
+        Ok(Next::GoOn)
+    }
 }
 
 /// No protection.
@@ -135,36 +150,4 @@ pub struct Unguarded;
 impl Guard for Unguarded {
     type Vote = ();
     const UPDATE: Stage = Stage::GraphUpdate;
-
-    #[inline(always)]
-    fn observe<P: Probe>(&mut self, _: &dyn GraphAlgorithm, _: &mut Step<'_>, _: &mut Clock<P>) -> Result<()> {
-        Ok(())
-    }
-    #[inline(always)]
-    fn vote<P: Probe>(&mut self, _: &Step<'_>, _: &Exchange<'_>, _: &Clock<P>) {}
-    #[inline(always)]
-    fn judge<P: Probe>(&mut self, (): (), _: &mut Step<'_>, _: &mut Exchange<'_>, _: &mut Clock<P>) -> Result<Next> {
-        Ok(Next::GoOn)
-    }
-    #[inline(always)]
-    fn restore<P: Probe>(
-        &mut self,
-        _: &mut dyn GraphAlgorithm,
-        _: &mut Step<'_>,
-        _: &mut Exchange<'_>,
-        _: &mut Clock<P>,
-    ) -> Result<()> {
-        Ok(())
-    }
-    #[inline(always)]
-    fn settle<P: Probe>(
-        &mut self,
-        _: bool,
-        _: &mut dyn GraphAlgorithm,
-        _: &mut Step<'_>,
-        _: &mut Exchange<'_>,
-        _: &mut Clock<P>,
-    ) -> Result<Next> {
-        Ok(Next::GoOn)
-    }
 }

@@ -220,22 +220,6 @@ impl Guard for Certifying<'_> {
     type Vote = ();
     const UPDATE: Stage = Stage::GraphUpdate;
 
-    fn observe<P: Probe>(&mut self, _: &dyn GraphAlgorithm, _: &mut Step<'_>, _: &mut Clock<P>) -> Result<()> {
-        Ok(())
-    }
-    fn vote<P: Probe>(&mut self, _: &Step<'_>, _: &Exchange<'_>, _: &Clock<P>) {}
-    fn judge<P: Probe>(&mut self, (): (), _: &mut Step<'_>, _: &mut Exchange<'_>, _: &mut Clock<P>) -> Result<Next> {
-        Ok(Next::GoOn)
-    }
-    fn restore<P: Probe>(
-        &mut self,
-        _: &mut dyn GraphAlgorithm,
-        _: &mut Step<'_>,
-        _: &mut Exchange<'_>,
-        _: &mut Clock<P>,
-    ) -> Result<()> {
-        Ok(())
-    }
     fn settle<P: Probe>(
         &mut self,
         converged: bool,
