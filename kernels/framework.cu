@@ -1,5 +1,5 @@
 // The framework's own kernels: clearing, filling, the frontier from one form to the other, and packing for ghost exchange.
-#include "block.cuh"
+#include "guard.cuh"
 
 // How an offer is merged into a field, and what kind of number the field holds; as layout.rs.
 constexpr u32 KIND_U32 = 0;
@@ -79,10 +79,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) framework_activate(const Fro
 }
 GK_KERNEL(framework_activate)
 
-// The vertices of a list become bits.
-extern "C" __global__ void __launch_bounds__(BLOCK) framework_set_bits(const List list, u32* bits) {
+// The vertices of a list become bits; what is no vertex of the part, `locals` of which there are, does not.
+extern "C" __global__ void __launch_bounds__(BLOCK) framework_set_bits(const List list, u32* bits, u32 locals) {
     u32 length = list.count();
-    for (u64 i = grid_thread(); i < length; i += grid_threads()) set_bit(bits, list.items[i]);
+    for (u64 i = grid_thread(); i < length; i += grid_threads())
+        if (list.items[i] < locals) set_bit(bits, list.items[i]);
 }
 GK_KERNEL(framework_set_bits)
 
@@ -138,10 +139,13 @@ framework_pack(const u32* items, u32 count, const u32* vertices, const Columns c
 }
 GK_KERNEL(framework_pack)
 
-// Offers of one peer, each vertex once: they are merged, and owners that changed are listed, each once in all.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-framework_merge(const Part part, const u32* vertices, const u64* values, u32 count, const Columns columns, u32* marks,
-                const List woken, Report* report) {
+namespace {
+
+// Offers of one peer, each vertex once: they are merged, and owners that changed are listed, each once in all. `put` is told of each
+// change, `wakes` of each owner listed.
+template <class Put, class Wakes>
+GK_DEVICE void merge(const Part& part, const u32* vertices, const u64* values, u32 count, const Columns& columns, u32* marks,
+                     const List& woken, Report* report, Put put, Wakes wakes) {
     __shared__ u64 room[WARPS];
     u64 arcs = 0;
     for (u64 i = grid_thread(); i < count; i += grid_threads()) {
@@ -151,18 +155,103 @@ framework_merge(const Part part, const u32* vertices, const u64* values, u32 cou
             u64 now = load(columns, slot, v), next = merged(columns, slot, now, values[u64(slot) * count + i]);
             if (next != now) {
                 store(columns, slot, v, next);
+                put(slot, v, now, next);
                 changed = true;
             }
         }
         if (changed && set_bit(marks, v)) {
             append(woken, v);
+            wakes(v);
             arcs += part.out.degree(v);
         }
     }
     u64 total = block_sum(arcs, room);
     if (threadIdx.x == 0 && total > 0) atomicAdd(&report->arcs, total);
 }
+
+} // namespace
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_merge(const Part part, const u32* vertices, const u64* values, u32 count, const Columns columns, u32* marks,
+                const List woken, Report* report) {
+    merge(part, vertices, values, count, columns, marks, woken, report, [](u32, u32, u64, u64) {}, [](u32) {});
+}
 GK_KERNEL(framework_merge)
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_guarded_merge(const Part part, const u32* vertices, const u64* values, u32 count, const Columns columns, u32* marks,
+                        const List woken, Report* report, const Watch watch) {
+    u64 visited = 0, joined = 0;
+    merge(
+        part, vertices, values, count, columns, marks, woken, report,
+        [&](u32 slot, u32 v, u64 now, u64 next) {
+            if (!watch.once || columns.address[slot] != reinterpret_cast<u64>(watch.once)) return;
+            visited += mix(v, next);
+            if (now == watch.once_initial) return;
+            visited -= mix(v, now);
+            find(v, &watch.summary->set_twice, &watch.summary->first_twice);
+        },
+        [&](u32 v) { joined += member(v); });
+    add_up(visited, &watch.summary->visited);
+    add_up(joined, &watch.summary->woken);
+}
+GK_KERNEL(framework_guarded_merge)
+
+// How critical vertices are chosen for repetition, as operators.rs fills it in.
+struct Choice {
+    double allowance; // arcs that replicas may read, besides the budget's share of this frontier's
+    double budget;
+    u64 arcs;  // out of the frontier; ALL_ONES: the report has them as `active`
+    u64 count; // members of a frontier held in bits
+    u64 busy;  // owned vertices that this superstep has worked on before
+    u64 least_degree;
+    u32 both; // degrees count arcs in and out
+    u32 over_incoming;
+    u32 index;
+    u32 pad;
+};
+
+// Scores the members of the frontier about to be consumed, and lists some of the critical ones. Each is drawn by its number and the
+// superstep's, with a chance that makes the arcs of all that are drawn the allowance: so any schedule draws the same ones. At most as
+// many are listed as vertices are inactive.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_mark(const Part part, const List queue, const u32* bits, const Choice choice, const Watch watch, const Report* report) {
+    const double ALL = 4294967296.0;
+    u64 length = bits ? choice.count : u64(queue.count());
+    u64 arcs = choice.arcs == ~u64(0) ? report->active : choice.arcs;
+    u64 busy = choice.busy + length;
+    u64 room = busy < part.owned ? part.owned - busy : 0;
+    if (room > watch.critical_capacity) room = watch.critical_capacity;
+    if (grid_thread() == 0) watch.summary->room = static_cast<u32>(room);
+    bool takes_all = choice.budget >= 1.0;
+    double allowance = choice.allowance + choice.budget * static_cast<double>(arcs);
+    bool lists = room > 0 && (takes_all || allowance >= 1.0);
+    double few = static_cast<double>(room) / static_cast<double>(length > 0 ? length : 1);
+    const Rows& rows = choice.over_incoming ? part.in : part.out;
+    u64 critical = 0;
+    u64 end = bits ? u64(part.owned) : length;
+    for (u64 i = grid_thread(); i < end; i += grid_threads()) {
+        u32 v = bits ? u32(i) : queue.items[i];
+        if (v >= part.owned || (bits && !has_bit(bits, v))) continue;
+        u64 degree = choice.least_degree == 0 ? 0 : part.out.degree(v) + (choice.both ? part.in.degree(v) : 0);
+        if (degree < choice.least_degree) continue;
+        critical += 1;
+        if (!lists) continue;
+        if (!takes_all) {
+            u64 cost = rows.degree(v);
+            double price = static_cast<double>(cost > 0 ? cost : 1);
+            if (price > allowance) continue;
+            double share = allowance / (price * static_cast<double>(length));
+            if (share > few) share = few;
+            u64 draw = ((u64(v) << 20 ^ choice.index) * 0x9e3779b97f4a7c15ull) >> 32;
+            if (share < 1.0 && static_cast<double>(draw) >= share * ALL) continue;
+        }
+        u32 place = atomicAdd(&watch.summary->listed, 1u);
+        if (place < room) watch.critical[place] = v;
+    }
+    add_up(critical, &watch.summary->critical);
+}
+GK_KERNEL(framework_mark)
 
 // Copies from owners are put at ghosts, which are listed if they wake.
 extern "C" __global__ void __launch_bounds__(BLOCK)

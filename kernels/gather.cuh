@@ -1,7 +1,7 @@
 // GatherOp: sums over the arcs into each vertex, in an order that only the row's length decides, so that they are equal for any number
 // of blocks and devices. Short rows are summed as the cpu device sums them, bit for bit.
 #pragma once
-#include "sum.cuh"
+#include "guard.cuh"
 
 // Rows up to this length are summed by one thread in row order, as the cpu device does.
 constexpr u32 ROW_ALONE = 32;
@@ -39,11 +39,52 @@ template <class Rule> GK_DEVICE void gather_pieces(const Call& call, const LongR
     }
 }
 
-template <class Rule> GK_DEVICE void gather_rows(const Call& call, const Frontier& frontier, const LongRows& long_rows) {
+// What makes a gathered vertex critical, and the least sound value: as framework/src/protect/score.rs.
+struct Marks {
+    double floor, cutoff, whole, a, b, t, log_most;
+    u64 always_from;
+    u64 both;
+};
+
+// A protected gather's books, by thread.
+struct WatchedBook {
+    const Marks& marks;
+    Settled settled;
+    Sum mass;
+    u64 below, raised;
+    double largest, last;
+
+    GK_DEVICE explicit WatchedBook(const Marks& marks)
+        : marks(marks), settled{{0.0, 0.0}, {0.0, 0.0}}, mass{0.0, 0.0}, below(0), raised(0), largest(0.0), last(0.0) {}
+
+    GK_DEVICE void moved(double value, double by) {
+        settled.moved(value, by);
+        mass.add(value);
+        below += value < marks.floor;
+        largest = by > largest ? by : largest;
+        last = by;
+    }
+    GK_DEVICE void carry(double term) { settled.carry(term); }
+
+    GK_DEVICE void close(const Part& part, u32 v) {
+        if (!(last >= marks.cutoff)) return;
+        u64 degree = part.out.degree(v) + (marks.both ? part.in.degree(v) : 0);
+        if (degree >= marks.always_from) return;
+        double structure = marks.log_most > 0.0 ? log1p(static_cast<double>(degree)) / marks.log_most : 0.0;
+        double change = last / marks.whole;
+        raised += marks.a * structure + marks.b * (change < 1.0 ? change : 1.0) >= marks.t;
+    }
+};
+
+struct PlainBook : Settled {
+    GK_DEVICE void close(const Part&, u32) {}
+};
+
+template <class Rule, class Book>
+GK_DEVICE void gather_rows(const Call& call, const LongRows& long_rows, Book& settled) {
     Rule rule(call);
     const Part& part = call.part;
     const Rows& in = part.in;
-    Settled settled = {{0.0, 0.0}, {0.0, 0.0}};
     u32 words = (part.owned + 31) / 32;
     for (u64 word = grid_thread() / WARP; word < words; word += grid_threads() / WARP) {
         u32 v = u32(word) * 32 + lane();
@@ -74,13 +115,38 @@ template <class Rule> GK_DEVICE void gather_rows(const Call& call, const Frontie
             if (lane() == helped) sum = part_sum;
             rest &= rest - 1;
         }
-        if (is_in) rule.settle(v, part.out.degree(v), sum, settled);
+        if (is_in) {
+            rule.settle(v, part.out.degree(v), sum, settled);
+            settled.close(part, v);
+        }
     }
-    settle_block(settled, frontier.report);
+}
+
+template <class Rule> GK_DEVICE void plain_rows(const Call& call, const Frontier& frontier, const LongRows& rows) {
+    PlainBook book = {};
+    gather_rows<Rule>(call, rows, book);
+    settle_block(book, frontier.report);
+}
+
+template <class Rule>
+GK_DEVICE void guarded_rows(const Call& call, const Frontier& frontier, const LongRows& rows, const Watch& watch, const Marks& marks) {
+    __shared__ u64 room[WARPS];
+    WatchedBook book(marks);
+    gather_rows<Rule>(call, rows, book);
+    settle_block(book.settled, frontier.report);
+    sum_block(book.mass, &watch.summary->mass_high, &watch.summary->mass_low);
+    add_up(book.below, &watch.summary->below);
+    add_up(book.raised, &watch.summary->critical);
+    union { double value; u64 bits; } largest;
+    largest.value = book.largest;
+    u64 most = block_max(largest.bits, room);
+    if (threadIdx.x == 0 && most > 0) atomicMax(&watch.summary->largest, most);
 }
 
 #define GK_GATHER(name, Rule) \
     extern "C" __global__ void __launch_bounds__(BLOCK) name##_pieces(const Call call, const LongRows rows) { gather_pieces<Rule>(call, rows); } \
     GK_KERNEL(name##_pieces) \
-    extern "C" __global__ void __launch_bounds__(BLOCK) name##_rows(const Call call, const Frontier frontier, const LongRows rows) { gather_rows<Rule>(call, frontier, rows); } \
-    GK_KERNEL(name##_rows)
+    extern "C" __global__ void __launch_bounds__(BLOCK) name##_rows(const Call call, const Frontier frontier, const LongRows rows) { plain_rows<Rule>(call, frontier, rows); } \
+    GK_KERNEL(name##_rows) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, GUARDED_BLOCKS) name##_guarded_rows(const Call call, const Frontier frontier, const LongRows rows, const Watch watch, const Marks marks) { guarded_rows<Rule>(call, frontier, rows, watch, marks); } \
+    GK_KERNEL(name##_guarded_rows)

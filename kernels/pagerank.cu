@@ -23,12 +23,12 @@ struct Round {
     GK_DEVICE explicit Round(const Call& call)
         : share(call.column<double>(0)), next(call.column<double>(1)), base(call.real(0)), damping(call.real(1)) {}
     GK_DEVICE double gather(u32 src) const { return share[src]; }
-    GK_DEVICE void settle(u32 v, u64 degree, double sum, Settled& out) const {
+    template <class Book> GK_DEVICE void settle(u32 v, u64 degree, double sum, Book& out) const {
         double by = divisor(degree);
         double rank = base + damping * sum;
         double moved = rank - share[v] * by;
-        out.residual.add(moved < 0.0 ? -moved : moved);
-        if (degree == 0) out.carry.add(rank);
+        out.moved(rank, moved < 0.0 ? -moved : moved);
+        if (degree == 0) out.carry(rank);
         next[v] = rank / by;
     }
 };

@@ -60,10 +60,10 @@ pub fn drive<P: Probe, G: Guard>(
             guard.observe(algorithm, step, clock)?;
             step.forget_activity();
             let mut tally = guard.update(algorithm, step, clock)?;
-            clock.activity(iteration, step.activity());
             let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
             tally.merge(&woken);
             let vote = guard.vote(step, exchange, clock);
+            clock.activity(iteration, step.activity());
             let (total, vote) = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally, vote))?;
             (step.index, step.total) = (iteration + 1, total);
             converged = algorithm.is_done(&total);

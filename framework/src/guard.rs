@@ -79,7 +79,7 @@ pub trait Guard {
 
     /// After ghost exchange of a superstep: what this rank says beside its tally.
     #[inline(always)]
-    fn vote<P: Probe>(&mut self, _step: &Step<'_>, _exchange: &Exchange<'_>, _clock: &Clock<P>) -> Self::Vote {
+    fn vote<P: Probe>(&mut self, _step: &mut Step<'_>, _exchange: &Exchange<'_>, _clock: &mut Clock<P>) -> Self::Vote {
         Self::Vote::default()
     }
 
@@ -120,7 +120,7 @@ pub trait Guard {
     fn drain<P: Probe>(
         &mut self,
         _algorithm: &dyn GraphAlgorithm,
-        _step: &Step<'_>,
+        _step: &mut Step<'_>,
         _clock: &mut Clock<P>,
     ) -> Result<()> {
         Ok(())

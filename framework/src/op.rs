@@ -13,7 +13,7 @@ use crate::partition::Part;
 use crate::sum::Sum;
 
 /// The most numbers a rule takes on a device.
-const SCALARS: usize = 4;
+pub(crate) const SCALARS: usize = 4;
 
 /// A rule's numbers, for its kernels: in the order in which the kernel's rule asks for them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -59,6 +59,10 @@ pub trait EdgeOp: Sync {
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
+    /// The same, by what the rule does now: one that keeps evidence may have kernels of its own, so that others need not ask.
+    fn kernel(&self) -> &'static str {
+        Self::KERNEL
+    }
     /// Its numbers, for the kernels.
     fn scalars(&self) -> Scalars {
         Scalars::default()
@@ -100,6 +104,10 @@ pub trait VertexOp: Sync {
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
+    /// The same, by what the rule does now: one that keeps evidence may have kernels of its own, so that others need not ask.
+    fn kernel(&self) -> &'static str {
+        Self::KERNEL
+    }
     /// Its numbers, for the kernels.
     fn scalars(&self) -> Scalars {
         Scalars::default()

@@ -30,6 +30,8 @@ pub enum Stage {
     FinalResult,
     /// The checker works on a summary. Only where the probe records.
     Validation,
+    /// A summary is copied from the device, on a stream of its own. Only where the probe records.
+    SummaryCopy,
     /// From the submission of a summary to its verdict; these overlap. Only where the probe records.
     Verdict,
 }
@@ -43,7 +45,7 @@ impl Stage {
 
     /// Whether the checker's thread does it, beside the loop.
     pub fn is_of_checker(self) -> bool {
-        matches!(self, Stage::Validation | Stage::Verdict)
+        matches!(self, Stage::Validation | Stage::Verdict | Stage::SummaryCopy)
     }
 }
 

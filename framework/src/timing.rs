@@ -48,6 +48,8 @@ pub struct Timing {
     pub tolerance_update: Duration,
     /// Seals, snapshots, summaries.
     pub bookkeeping: Duration,
+    /// Summaries on their way from the device; not collected unless the probe wants it.
+    pub summary_copy: Duration,
     /// The checker at work; not collected unless the probe wants it.
     pub validation: Duration,
     /// Sum of the times from submission to verdict; not collected unless the probe wants it.
@@ -98,7 +100,7 @@ impl Timing {
             marking,
             fused,
             bookkeeping,
-            0.0, // a summary is in host memory already
+            ms(self.summary_copy),
             ms(self.validation),
             ms(self.verdicts),
             drain,
@@ -211,6 +213,7 @@ impl<P: Probe> Clock<P> {
             Stage::Drain => &mut self.timing.drain,
             Stage::PostCheck => &mut self.timing.postcheck,
             Stage::FinalResult => &mut self.timing.final_result,
+            Stage::SummaryCopy => &mut self.timing.summary_copy,
             Stage::Validation => &mut self.timing.validation,
             Stage::Verdict => &mut self.timing.verdicts,
         }
@@ -235,7 +238,11 @@ impl<P: Probe> Clock<P> {
         let device_time = step.end_update();
         let wall = self.started.elapsed() - begin;
         let took = device_time.as_ref().ok().copied().flatten().map_or(wall, |device_time| device_time.min(wall));
-        self.span(stage, iteration, begin, begin + took);
+        let marking = step.take_marking().unwrap_or_default().min(took);
+        if marking > Duration::ZERO {
+            self.span(Stage::ScoreAndMark, iteration, begin, begin + marking);
+        }
+        self.span(stage, iteration, begin + marking, begin + took);
         device_time.and(result)
     }
 

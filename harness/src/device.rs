@@ -60,6 +60,13 @@ impl std::fmt::Display for DeviceChoice {
     }
 }
 
+impl DeviceChoice {
+    /// Whether several GPUs are listed one by one, which says how many ranks there are.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self, DeviceChoice::Cuda(list) if list.len() > 1)
+    }
+}
+
 /// What a run's operators run on.
 pub(crate) struct Chosen {
     /// The GPUs, if any.

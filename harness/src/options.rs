@@ -132,36 +132,45 @@ pub(crate) enum Method {
     MultiCpuFaultTolerant,
     /// One rank on a GPU
     SingleGpuBaseline,
+    /// One rank on a GPU, protected
+    SingleGpuFaultTolerant,
     /// Two or more ranks on GPUs
     MultiGpuBaseline,
+    /// Two or more ranks on GPUs, protected
+    MultiGpuFaultTolerant,
 }
 
 impl Method {
-    /// By its number of ranks, its device and its protection, which is on host threads only.
+    /// By its number of ranks, its device and its protection.
     pub(crate) fn of(ranks: usize, is_gpu: bool, is_protected: bool) -> Method {
         match (ranks > 1, is_gpu, is_protected) {
             (false, false, false) => Method::SingleCpuBaseline,
             (false, false, true) => Method::SingleCpuFaultTolerant,
             (true, false, false) => Method::MultiCpuBaseline,
             (true, false, true) => Method::MultiCpuFaultTolerant,
-            (false, true, _) => Method::SingleGpuBaseline,
-            (true, true, _) => Method::MultiGpuBaseline,
+            (false, true, false) => Method::SingleGpuBaseline,
+            (false, true, true) => Method::SingleGpuFaultTolerant,
+            (true, true, false) => Method::MultiGpuBaseline,
+            (true, true, true) => Method::MultiGpuFaultTolerant,
         }
     }
 
     /// Whether it runs on two or more ranks.
     pub(crate) fn is_multi(self) -> bool {
-        matches!(self, Method::MultiCpuBaseline | Method::MultiCpuFaultTolerant | Method::MultiGpuBaseline)
+        use Method::{MultiCpuBaseline, MultiCpuFaultTolerant, MultiGpuBaseline, MultiGpuFaultTolerant};
+        matches!(self, MultiCpuBaseline | MultiCpuFaultTolerant | MultiGpuBaseline | MultiGpuFaultTolerant)
     }
 
     /// Whether it runs on GPUs.
     pub(crate) fn is_gpu(self) -> bool {
-        matches!(self, Method::SingleGpuBaseline | Method::MultiGpuBaseline)
+        use Method::{MultiGpuBaseline, MultiGpuFaultTolerant, SingleGpuBaseline, SingleGpuFaultTolerant};
+        matches!(self, SingleGpuBaseline | SingleGpuFaultTolerant | MultiGpuBaseline | MultiGpuFaultTolerant)
     }
 
     /// Whether it is protected.
     pub(crate) fn is_protected(self) -> bool {
-        matches!(self, Method::SingleCpuFaultTolerant | Method::MultiCpuFaultTolerant)
+        use Method::{MultiCpuFaultTolerant, MultiGpuFaultTolerant, SingleCpuFaultTolerant, SingleGpuFaultTolerant};
+        matches!(self, SingleCpuFaultTolerant | MultiCpuFaultTolerant | SingleGpuFaultTolerant | MultiGpuFaultTolerant)
     }
 
     /// As records have it.
@@ -172,7 +181,9 @@ impl Method {
             Method::MultiCpuBaseline => "multi_cpu_baseline",
             Method::MultiCpuFaultTolerant => "multi_cpu_fault_tolerant",
             Method::SingleGpuBaseline => "single_gpu_baseline",
+            Method::SingleGpuFaultTolerant => "single_gpu_fault_tolerant",
             Method::MultiGpuBaseline => "multi_gpu_baseline",
+            Method::MultiGpuFaultTolerant => "multi_gpu_fault_tolerant",
         }
     }
 }

@@ -326,19 +326,29 @@ impl Bench<'_> {
     }
 
     /// Judges live state as a snapshot's is judged.
-    pub(crate) fn judge_live(&self, step: &crate::step::Step<'_>, memory: &[u64], older: Option<&Snapshot>) -> Verdict {
-        let kept = step.watch.as_deref().map_or(0, |watch| watch.sum);
+    ///
+    /// # Errors
+    /// When it cannot be copied from the device.
+    pub(crate) fn judge_live(
+        &self,
+        step: &mut crate::step::Step<'_>,
+        memory: &[u64],
+        older: Option<&Snapshot>,
+    ) -> Result<Verdict> {
+        let (index, kept) = (step.index, step.watch.as_deref().map_or(0, |watch| watch.sum));
+        let mut copy = None;
+        let fields = step.on_host(&mut copy)?;
         let window = Window {
             part: self.part,
             ids: self.ids,
-            now: State::of(&step.fields),
-            index: step.index,
+            now: State::of(fields),
+            index,
             before: older.map(|older| (State::of(&older.fields), older.index)),
             memory,
         };
-        match self.recount(&step.fields, kept) {
+        Ok(match self.recount(fields, kept) {
             Verdict::Sound => self.rules.check(&window),
             corrupt => corrupt,
-        }
+        })
     }
 }

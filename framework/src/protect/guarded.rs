@@ -80,6 +80,8 @@ pub struct Guarded<'r> {
     round: Option<Round>,
     seal: u64,
     is_frontier_whole: bool,
+    /// The time of the last copy of a summary from the device, where it is measured.
+    summary_copy: Duration,
     /// The memory that the plugin began with.
     first_memory: Vec<u64>,
     pub(super) target: Option<Target>,
@@ -122,7 +124,7 @@ impl<'r> Guarded<'r> {
         let in_degree_max = agree_on_max(exchange.transport(), in_degree)?;
         let watch = Watch::new(Arc::clone(&setting.rules), score, protection.budget, &step.fields, part);
         let once = watch.set_once();
-        step.install(watch);
+        step.install(watch, setting.is_timed)?;
         exchange.seals = Some(Seals::default());
         let bench = Bench {
             part,
@@ -150,6 +152,7 @@ impl<'r> Guarded<'r> {
             round: None,
             seal: 0,
             is_frontier_whole: true,
+            summary_copy: Duration::ZERO,
             first_memory: algorithm.memory(),
             target: None,
             certificates_failed: 0,
@@ -260,7 +263,7 @@ impl<'r> Guarded<'r> {
     fn snapshot<P: Probe>(
         &mut self,
         algorithm: &dyn GraphAlgorithm,
-        step: &Step<'_>,
+        step: &mut Step<'_>,
         clock: &Clock<P>,
         to_disk: bool,
     ) -> Result<()> {
@@ -277,7 +280,10 @@ impl<'r> Guarded<'r> {
         let reused = if self.slots.len() == 2 { Arc::try_unwrap(self.slots.remove(0).snapshot).ok() } else { None };
         let reused = reused.or_else(|| self.spare.take());
         let mut snapshot = reused.map_or_else(|| Snapshot::empty(step), Ok)?;
-        snapshot.take(step, algorithm.memory(), self.round);
+        if !snapshot.take(step, algorithm.memory(), self.round)? {
+            (self.is_frontier_whole, self.spare) = (false, Some(snapshot));
+            return Ok(());
+        }
         let now = Arc::new(snapshot);
         let before = self.slots.last().map(|slot| Arc::clone(&slot.snapshot));
         self.slots.push(Slot { snapshot: Arc::clone(&now), is_sound: None });
@@ -331,9 +337,10 @@ impl<'r> Guarded<'r> {
         exchange: &mut Exchange<'_>,
     ) -> Result<Tally> {
         algorithm.recall(&self.first_memory);
-        step.reset();
+        step.reset()?;
         self.round = None;
         let start = algorithm.init(step)?;
+        step.end_update()?;
         exchange.run_initial(step)?;
         Ok(start)
     }
@@ -370,13 +377,23 @@ impl Guard for Guarded<'_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Tally> {
+        if step.is_on_device() {
+            return clock.update(Self::UPDATE, step.index, step, |step| algorithm.superstep(step));
+        }
         clock.stage_around(Self::UPDATE, Stage::ScoreAndMark, step.index, || {
             let tally = algorithm.superstep(step);
             (tally, step.watch.as_ref().and_then(|watch| watch.seen.marking))
         })
     }
 
-    fn vote<P: Probe>(&mut self, step: &Step<'_>, exchange: &Exchange<'_>, clock: &Clock<P>) -> Ballot {
+    fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> Ballot {
+        let begin = clock.latest();
+        if let Some((is_whole, copy)) = step.take_summary() {
+            self.is_frontier_whole &= is_whole;
+            self.summary_copy = copy;
+            let end = clock.started().elapsed();
+            clock.span(Stage::Bookkeeping, step.index, begin, end);
+        }
         let Some(watch) = step.watch.as_deref() else { return Ballot::default() };
         let seen = &watch.seen;
         let is_broken = exchange.seals.as_ref().is_some_and(|seals| seals.broken > 0);
@@ -429,6 +446,10 @@ impl Guard for Guarded<'_> {
             }
             seals.turn();
         }
+        let copy = std::mem::take(&mut self.summary_copy);
+        if copy > Duration::ZERO {
+            clock.checked(summary.row, Stage::SummaryCopy, now.index, begin.saturating_sub(copy), begin);
+        }
         self.batch.push(summary);
         if self.batch.len() >= BATCH || begin.saturating_sub(self.batch_begun) >= BATCH_AGE || vote.suspect != NONE {
             self.flush(clock)?;
@@ -460,7 +481,7 @@ impl Guard for Guarded<'_> {
             Some(place) => {
                 self.slots.truncate(place + 1);
                 let snapshot = Arc::clone(&self.slots[place].snapshot);
-                snapshot.restore(step);
+                snapshot.restore(step)?;
                 algorithm.recall(&snapshot.memory);
                 self.round = snapshot.round;
             }
@@ -483,11 +504,16 @@ impl Guard for Guarded<'_> {
         Ok(())
     }
 
-    fn drain<P: Probe>(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>, clock: &mut Clock<P>) -> Result<()> {
+    fn drain<P: Probe>(
+        &mut self,
+        algorithm: &dyn GraphAlgorithm,
+        step: &mut Step<'_>,
+        clock: &mut Clock<P>,
+    ) -> Result<()> {
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         if !(self.protection.certify && self.bench.rules.certifies()) {
-            self.judge_live(algorithm, step);
+            self.judge_live(algorithm, step)?;
         }
         let end = clock.started().elapsed();
         clock.span(Stage::Drain, step.index.saturating_sub(1), begin, end);
@@ -511,12 +537,13 @@ impl Guard for Guarded<'_> {
 
 impl Guarded<'_> {
     /// Judges the last state as a snapshot's is judged: where no certificate does.
-    fn judge_live(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>) {
+    fn judge_live(&mut self, algorithm: &dyn GraphAlgorithm, step: &mut Step<'_>) -> Result<()> {
         let older = self.slots.iter().rev().find(|slot| slot.is_sound == Some(true)).map(|slot| &*slot.snapshot);
-        if let Verdict::Corrupt(finding) = self.bench.judge_live(step, &algorithm.memory(), older) {
+        if let Verdict::Corrupt(finding) = self.bench.judge_live(step, &algorithm.memory(), older)? {
             let suspect = older.map_or(0, |older| older.index) + 1;
             self.checker.found(Detector::Monotonicity, step.index.saturating_sub(1), suspect, finding);
         }
+        Ok(())
     }
 
     /// Whether a snapshot is due before the next superstep, by the first rank's clock.

@@ -60,15 +60,15 @@ struct Judgement {
 }
 
 /// Asks the plugin's certificate on every rank.
-fn certify(rules: &dyn FaultTolerance, ids: &Ids, step: &Step<'_>, transport: &mut dyn Transport) -> Result<Judgement> {
-    let mut scene = Scene {
-        part: step.part,
-        ids,
-        state: State::of(&step.fields),
-        transport,
-        pool: step.pool,
-        supersteps: step.index,
-    };
+fn certify(
+    rules: &dyn FaultTolerance,
+    ids: &Ids,
+    step: &mut Step<'_>,
+    transport: &mut dyn Transport,
+) -> Result<Judgement> {
+    let (part, pool, supersteps, mut copy) = (step.part, step.pool, step.index, None);
+    let state = State::of(step.on_host(&mut copy)?);
+    let mut scene = Scene { part, ids, state, transport, pool, supersteps };
     let mine = rules.postcheck(&mut scene)?;
     let mut words = Vec::new();
     if let Some(mine) = &mine {
@@ -105,7 +105,7 @@ impl Guarded<'_> {
     pub(super) fn postcheck<P: Probe>(
         &mut self,
         converged: bool,
-        step: &Step<'_>,
+        step: &mut Step<'_>,
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Next> {
@@ -119,7 +119,7 @@ impl Guarded<'_> {
         Ok(next)
     }
 
-    fn judge_run(&mut self, converged: bool, step: &Step<'_>, transport: &mut dyn Transport) -> Result<Next> {
+    fn judge_run(&mut self, converged: bool, step: &mut Step<'_>, transport: &mut dyn Transport) -> Result<Next> {
         let suspect = self.batch(transport)?;
         if self.has_given_up {
             return Ok(Next::GiveUp);

@@ -8,10 +8,11 @@ use super::checkpoint::{Resumable, Saved};
 use crate::algorithm::GraphAlgorithm;
 use crate::error::{Error, Result};
 use crate::fault::Round;
-use crate::field::{Merge, Share};
+use crate::field::{Fields, Merge, Share};
 use crate::id::LocalId;
 use crate::partition::Part;
-use crate::step::{Resting, Step};
+use crate::step::{Resting, Step, fresh};
+use std::borrow::Cow;
 
 /// What a rank goes on with.
 pub(crate) struct Placed {
@@ -19,52 +20,63 @@ pub(crate) struct Placed {
     pub(crate) round: Option<Round>,
 }
 
+impl Saved {
+    /// Values by local number, on the same part.
+    fn place_same(&self, part: &Part, fields: &Fields) -> Result<()> {
+        let mine = (part.owned(), part.ghost_base(), part.locals());
+        if mine != (self.owned as usize, self.ghost_base, self.locals as usize) {
+            return Err(Error::usage("the checkpoint is of another partition of the graph; report this"));
+        }
+        for (slot, (_, values)) in self.fields.iter().enumerate() {
+            let column = fields.column(slot);
+            values.iter().enumerate().for_each(|(v, &bits)| column.set_bits(LocalId::new(v as u32), bits));
+        }
+        Ok(())
+    }
+}
+
 impl Resumable {
     /// Puts the state in place; `None` where the run must start over.
     pub(crate) fn place(&self, step: &mut Step<'_>, algorithm: &mut dyn GraphAlgorithm) -> Result<Option<Placed>> {
         let part = step.part;
-        let specs = step.fields.specs();
+        let specs = step.fields.specs().to_vec();
         let names_fit = |saved: &Saved| {
-            saved.fields.len() == specs.len() && saved.fields.iter().zip(specs).all(|((name, _), own)| name == own.name)
+            saved.fields.len() == specs.len()
+                && saved.fields.iter().zip(&specs).all(|((name, _), own)| name == own.name)
         };
         if !self.ranks.iter().all(names_fit) {
             return Err(Error::usage("the checkpoint has other fields than this run; resume it with the same options"));
         }
-        if self.ranks.len() == part.routes().peers() {
-            self.place_same(&self.ranks[part.rank().index()], step)?;
+        // A device gets them whole, once they are in place here.
+        let on_device = step.engine.is_some();
+        let apart = if on_device { Some(fresh(specs, part, step.pool)?) } else { None };
+        let fields = apart.as_ref().unwrap_or(&step.fields);
+        let once = step.watch.as_ref().and_then(|watch| watch.set_once());
+        let (frontier, sum) = if self.ranks.len() == part.routes().peers() {
+            let saved = &self.ranks[part.rank().index()];
+            saved.place_same(part, fields)?;
+            (Cow::Borrowed(&saved.frontier), saved.sum)
         } else if algorithm.is_portable() {
-            self.place_anew(step)?;
+            let frontier = self.place_anew(part, fields)?;
+            (Cow::Owned(frontier), once.map_or(0, |once| once.recount(fields, part)))
         } else {
             return Ok(None);
+        };
+        match &mut step.engine {
+            Some(engine) => engine.resume(part, step.pool, fields, &frontier)?,
+            None => step.frontier.resume(part, &frontier),
         }
         let any = &self.ranks[0];
         (step.index, step.total) = (any.index, any.total);
         algorithm.recall(&any.memory);
         if let Some(watch) = &mut step.watch {
-            watch.largest = any.largest;
+            (watch.sum, watch.largest) = (sum, any.largest);
         }
         Ok(Some(Placed { round: any.round }))
     }
 
-    fn place_same(&self, saved: &Saved, step: &mut Step<'_>) -> Result<()> {
-        let part = step.part;
-        let mine = (part.owned(), part.ghost_base(), part.locals());
-        if mine != (saved.owned as usize, saved.ghost_base, saved.locals as usize) {
-            return Err(Error::usage("the checkpoint is of another partition of the graph; report this"));
-        }
-        for (slot, (_, values)) in saved.fields.iter().enumerate() {
-            let column = step.fields.column(slot);
-            values.iter().enumerate().for_each(|(v, &bits)| column.set_bits(LocalId::new(v as u32), bits));
-        }
-        step.frontier.resume(part, &saved.frontier);
-        if let Some(watch) = &mut step.watch {
-            watch.sum = saved.sum;
-        }
-        Ok(())
-    }
-
-    fn place_anew(&self, step: &mut Step<'_>) -> Result<()> {
-        let part = step.part;
+    /// Values by global vertex; the frontier that goes with them.
+    fn place_anew(&self, part: &Part, fields: &Fields) -> Result<Resting> {
         let whole: usize = self.ranks.iter().map(|saved| saved.owned as usize).sum();
         if whole != part.graph_vertices() {
             return Err(Error::usage(format!(
@@ -72,9 +84,9 @@ impl Resumable {
                 part.graph_vertices()
             )));
         }
-        let specs = step.fields.specs().to_vec();
+        let specs = fields.specs();
         for (slot, spec) in specs.iter().enumerate() {
-            let column = step.fields.column(slot);
+            let column = fields.column(slot);
             for v in part.local_vertices() {
                 let takes = !part.is_ghost(v) || spec.share.copies() || spec.share == Share::ToOwner(Merge::Min);
                 if takes {
@@ -83,14 +95,7 @@ impl Resumable {
                 }
             }
         }
-        let frontier = self.frontier(part, specs.iter().any(|spec| matches!(spec.share, Share::Both(_))));
-        step.frontier.resume(part, &frontier);
-        if let Some(watch) = &mut step.watch
-            && let Some(once) = watch.set_once()
-        {
-            watch.sum = once.recount(&step.fields, part);
-        }
-        Ok(())
+        Ok(self.frontier(part, specs.iter().any(|spec| matches!(spec.share, Share::Both(_)))))
     }
 
     /// The part that owned a vertex, and its number there.

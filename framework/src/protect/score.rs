@@ -92,6 +92,19 @@ impl Score {
         missing.max(0.0) / self.weights.b * (1.0 - 1e-12)
     }
 
+    /// Whether degrees count arcs in and out.
+    pub(crate) fn counts_both(&self) -> bool {
+        self.both
+    }
+
+    /// For the kernels of a device: critical are moves from `cutoff` on, of at most `whole`.
+    pub(crate) fn on_device(&self, floor: f64, cutoff: f64, whole: f64) -> crate::device::cuda::layout::Marks {
+        let Weights { a, b, t } = self.weights;
+        let log_most = (self.degree_max as f64).ln_1p();
+        let (always_from, both) = (self.always_from, self.both.into());
+        crate::device::cuda::layout::Marks { floor, cutoff, whole, a, b, t, log_most, always_from, both }
+    }
+
     /// Whether `v` is critical with this change, and would not be without.
     #[inline]
     pub(crate) fn is_raised(&self, part: &Part, v: LocalId, change: f64) -> bool {

@@ -51,24 +51,46 @@ impl Snapshot {
         })
     }
 
-    /// Copies the state of a step.
-    pub(crate) fn take(&mut self, step: &Step<'_>, memory: Vec<u64>, round: Option<Round>) {
+    /// Copies the state of a step; whether its frontier rested unchanged, where only the copy shows that.
+    ///
+    /// # Errors
+    /// When it cannot be copied from the device.
+    pub(crate) fn take(&mut self, step: &mut Step<'_>, memory: Vec<u64>, round: Option<Round>) -> Result<bool> {
         let watch = step.watch.as_deref();
         (self.index, self.total, self.memory, self.round) = (step.index, step.total, memory, round);
         (self.sum, self.largest) = watch.map_or((0, 0.0), |watch| (watch.sum, watch.largest));
         self.hash = OnceLock::new();
-        copy(&step.fields, &mut self.fields, step.pool);
-        step.frontier.rest(&mut self.frontier);
+        match &mut step.engine {
+            Some(engine) => {
+                engine.health()?;
+                engine.fetch(&mut self.fields, step.pool)?;
+                engine.rest(step.part, step.pool, &mut self.frontier)
+            }
+            None => {
+                copy(&step.fields, &mut self.fields, step.pool);
+                step.frontier.rest(&mut self.frontier);
+                Ok(true)
+            }
+        }
     }
 
     /// Puts the state back.
-    pub(crate) fn restore(&self, step: &mut Step<'_>) {
+    ///
+    /// # Errors
+    /// When it cannot be copied to the device.
+    pub(crate) fn restore(&self, step: &mut Step<'_>) -> Result<()> {
         (step.index, step.total) = (self.index, self.total);
-        copy(&self.fields, &mut step.fields, step.pool);
-        step.frontier.resume(step.part, &self.frontier);
+        match &mut step.engine {
+            Some(engine) => engine.resume(step.part, step.pool, &self.fields, &self.frontier)?,
+            None => {
+                copy(&self.fields, &mut step.fields, step.pool);
+                step.frontier.resume(step.part, &self.frontier);
+            }
+        }
         if let Some(watch) = &mut step.watch {
             (watch.sum, watch.largest) = (self.sum, self.largest);
         }
+        Ok(())
     }
 
     /// A hash of all of it.

@@ -8,14 +8,18 @@
 
 use super::score::Score;
 use super::seal::mix;
+use crate::device::cuda::guard::{Replicas, Summary, Terms, word};
+use crate::device::cuda::layout::Marks as DeviceMarks;
 use crate::device::host::Line;
 use crate::device::host::access::{at, vertices_of};
+use crate::error::Result;
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields, Value};
 use crate::id::LocalId;
 use crate::op::{Settled, Settling, VisitOp};
 use crate::partition::{Part, Rows};
 use crate::step::Step;
+use crate::sum::Sum;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -223,6 +227,45 @@ impl Watch {
             self.seen.set_twice += 1;
             self.seen.first_twice = self.seen.first_twice.or(Some(v));
         }
+    }
+
+    /// How the operators on a device are guarded.
+    pub(crate) fn terms(&self, is_timed: bool) -> Terms {
+        let over = self.rules.redundancy();
+        let replicas = match self.rules.change() {
+            Change::Uniform(change) if over != Redundancy::None => Some(Replicas {
+                over_incoming: over == Redundancy::OverIncoming,
+                least_degree: self.score.least_degree(change),
+                both: self.score.counts_both(),
+                budget: self.budget,
+            }),
+            _ => None,
+        };
+        Terms { once: self.once.map(|once| (once.slot, once.initial)), replicas, is_timed }
+    }
+
+    /// How a gather on a device counts marks.
+    pub(crate) fn marks_on_device(&self) -> DeviceMarks {
+        let Marks { cutoff, whole, score } = self.marks();
+        score.on_device(self.floor, cutoff, whole)
+    }
+
+    /// What a device adds up in a superstep.
+    pub(crate) fn take_in(&mut self, summary: &Summary, part: &Part) {
+        let words = &summary.words;
+        let first = |place: usize| {
+            let number = u32::try_from(!words[place]).ok();
+            if words[place] == 0 { None } else { number.and_then(|number| part.vertex(number)) }
+        };
+        let always = if self.rules.change() == Change::Moved { self.score.always() } else { 0 };
+        self.sum = self.sum.wrapping_add(words[word::VISITED]);
+        let seen = &mut self.seen;
+        seen.critical = words[word::CRITICAL].wrapping_add(always);
+        (seen.assigned, seen.below) = (words[word::ASSIGNED], words[word::BELOW]);
+        (seen.differing, seen.first_differing) = (words[word::DIFFERING], first(word::FIRST_DIFFERING));
+        (seen.set_twice, seen.first_twice) = (words[word::SET_TWICE], first(word::FIRST_TWICE));
+        seen.largest = f64::from_bits(words[word::LARGEST]);
+        seen.mass = Sum::from_bits([words[word::MASS], words[word::MASS + 1]]).value();
     }
 
     /// How a gather counts marks.
@@ -447,7 +490,14 @@ impl Book for WatchedBook {
 
 impl Step<'_> {
     /// Makes the watch see the operators of this run.
-    pub(crate) fn install(&mut self, watch: Watch) {
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub(crate) fn install(&mut self, watch: Watch, is_timed: bool) -> Result<()> {
+        if let Some(engine) = &mut self.engine {
+            engine.guard(watch.terms(is_timed))?;
+        }
         self.watch = Some(Box::new(watch));
+        Ok(())
     }
 }

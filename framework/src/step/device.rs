@@ -20,14 +20,17 @@ fn rule(fields: &mut Fields, name: &'static str, scalars: Scalars, bind: impl Fn
 
 macro_rules! rule_of {
     ($step:expr, $op:expr, $Op:ident) => {
-        rule(&mut $step.fields, $Op::KERNEL, $op.scalars(), |bind| _ = $op.bind(bind))
+        rule_of!($step, $op, named $Op::KERNEL)
+    };
+    ($step:expr, $op:expr, named $name:expr) => {
+        rule(&mut $step.fields, $name, $op.scalars(), |bind| _ = $op.bind(bind))
     };
 }
 
 impl Step<'_> {
     /// Runs an operator on the device, if the step has one.
     #[inline(always)]
-    pub(super) fn is_on_device(&self) -> bool {
+    pub(crate) fn is_on_device(&self) -> bool {
         self.engine.is_some()
     }
 
@@ -36,7 +39,7 @@ impl Step<'_> {
     }
 
     pub(super) fn device_push<O: EdgeOp>(&mut self, op: &O) -> Tally {
-        let rule = rule_of!(self, op, O);
+        let rule = rule_of!(self, op, named op.kernel());
         let (tally, consumed) = self.engine().attempt(|engine| engine.push(&rule));
         self.consume(consumed, 0);
         tally
@@ -61,42 +64,48 @@ impl Step<'_> {
         bound: u32,
         then: &O,
     ) -> (Tally, Tally) {
-        let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, O));
+        let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, named then.kernel()));
         let (chosen, tally, consumed) = self.engine().attempt(|engine| engine.select(&select, bound, Some(&push)));
         self.consume(consumed, 0);
         (chosen, tally)
     }
 
     pub(super) fn device_each<O: VertexOp>(&mut self, op: &O, with_ghosts: bool, counts: bool) -> u64 {
-        let rule = rule_of!(self, op, O);
+        let rule = rule_of!(self, op, named op.kernel());
         self.engine().attempt(|engine| engine.each(&rule, with_ghosts, counts))
     }
 
     pub(super) fn device_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
-        let rule = rule_of!(self, op, O);
+        let rule = rule_of!(self, op, named op.kernel());
         self.consume(self.part.routes().boundary().len() as u64, 0);
         self.engine().attempt(|engine| engine.boundary(&rule))
     }
 
     pub(super) fn device_changed<O: VertexOp>(&mut self, op: &O) {
-        let rule = rule_of!(self, op, O);
+        let rule = rule_of!(self, op, named op.kernel());
         self.engine().attempt(|engine| engine.changed(&rule));
     }
 
     pub(super) fn device_sift<O: VertexOp>(&mut self, op: &O) {
-        let rule = rule_of!(self, op, O);
+        let rule = rule_of!(self, op, named op.kernel());
         self.engine().attempt(|engine| engine.sift(&rule));
     }
 
     pub(super) fn device_pull<O: GatherOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, O);
-        let part = self.part;
-        self.engine().attempt(|engine| engine.gather(&rule, part))
+        let (part, marks) = (self.part, self.watch.as_ref().map(|watch| watch.marks_on_device()));
+        self.engine().attempt(|engine| engine.gather(&rule, part, marks))
     }
 
     pub(super) fn device_set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
         let slot = self.fields.slot(field.spec());
-        self.engine().attempt(|engine| engine.set_bits(slot, v, value.to_bits()));
+        if self.watch.is_some() && !self.part.is_ghost(v) {
+            let before = self.peek(slot, v);
+            if let Some(watch) = &mut self.watch {
+                watch.taken(slot, v, before, value.to_bits());
+            }
+        }
+        self.poke(slot, v, value.to_bits());
     }
 
     pub(super) fn device_values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
@@ -104,6 +113,48 @@ impl Step<'_> {
         let values = self.engine().attempt(|engine| engine.bits_at(slot, vertices));
         // After an error there are none, and the run is about to end: any value will do.
         (0..vertices.len()).map(|i| T::from_bits(values.get(i).copied().unwrap_or(0))).collect()
+    }
+
+    /// Every field in host memory: the live ones, or a copy of those that lie on a device, made in `copy`.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub(crate) fn on_host<'s>(&'s mut self, copy: &'s mut Option<Fields>) -> Result<&'s Fields> {
+        let Some(engine) = &mut self.engine else { return Ok(&self.fields) };
+        engine.health()?;
+        let mut fields = Fields::new(self.fields.specs().to_vec(), self.part.locals())?;
+        engine.fetch(&mut fields, self.pool)?;
+        Ok(copy.insert(fields))
+    }
+
+    /// The bits of one value, wherever it lies.
+    pub(crate) fn peek(&mut self, slot: usize, v: LocalId) -> u64 {
+        match &mut self.engine {
+            Some(engine) => engine.attempt(|engine| engine.bits_at(slot, &[v])).first().copied().unwrap_or(0),
+            None => self.fields.column(slot).bits(v),
+        }
+    }
+
+    /// Puts the bits of one value, wherever it lies.
+    pub(crate) fn poke(&mut self, slot: usize, v: LocalId, bits: u64) {
+        match &mut self.engine {
+            Some(engine) => engine.attempt(|engine| engine.set_bits(slot, v, bits)),
+            None => self.fields.column(slot).set_bits(v, bits),
+        }
+    }
+
+    /// On a device: takes in the summary of the superstep, exchange included. Whether what was consumed is what had joined, and the time
+    /// of the copy.
+    pub(crate) fn take_summary(&mut self) -> Option<(bool, Duration)> {
+        let (engine, watch) = (self.engine.as_mut()?, self.watch.as_mut()?);
+        let summary = engine.attempt(|engine| engine.summary().map(Some))?;
+        watch.take_in(&summary, self.part);
+        Some((summary.is_whole, summary.copy))
+    }
+
+    /// On a device: the time that marking took in the update that is just over.
+    pub(crate) fn take_marking(&mut self) -> Option<Duration> {
+        self.engine.as_mut().map(|engine| engine.take_marking())
     }
 
     /// An update begins: on a device its time counts from here.

@@ -53,12 +53,7 @@ impl<'r> Step<'r> {
     /// # Errors
     /// When two fields have one name, or there are more than an operator can bind.
     pub(crate) fn new(part: &'r Part, pool: &'r Pool, specs: Vec<FieldSpec>, layout: Layout) -> Result<Step<'r>> {
-        let fields = Fields::new(specs, part.locals())?;
-        for (slot, spec) in fields.specs().iter().enumerate() {
-            if spec.initial_bits() != 0 {
-                fill(fields.column(slot), spec, pool);
-            }
-        }
+        let fields = fresh(specs, part, pool)?;
         Ok(Step {
             part,
             index: 0,
@@ -96,16 +91,25 @@ impl<'r> Step<'r> {
     }
 
     /// Goes back to where it was before `init`. Layouts stay.
-    pub(crate) fn reset(&mut self) {
-        for (slot, spec) in self.fields.specs().iter().enumerate() {
-            fill(self.fields.column(slot), spec, self.pool);
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        match &mut self.engine {
+            Some(engine) => engine.forget(self.part)?,
+            None => {
+                for (slot, spec) in self.fields.specs().iter().enumerate() {
+                    fill(self.fields.column(slot), spec, self.pool);
+                }
+                self.frontier = Frontier::new(self.part, self.pool.threads());
+            }
         }
         (self.index, self.total) = (0, Tally::default());
-        self.frontier = Frontier::new(self.part, self.pool.threads());
         self.forget_activity();
         if let Some(watch) = &mut self.watch {
             (watch.sum, watch.largest) = (0, 0.0);
         }
+        Ok(())
     }
 
     /// Whether a pool of one thread runs the operators.
@@ -172,7 +176,9 @@ impl<'r> Step<'r> {
     /// An operator works on a frontier of so many owned vertices and will read about so many arcs.
     fn consume(&mut self, vertices: u64, reads: u64) {
         self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
-        if let Some(mut watch) = self.watch.take() {
+        if self.engine.is_none()
+            && let Some(mut watch) = self.watch.take()
+        {
             watch.at_frontier(self, vertices, reads);
             self.watch = Some(watch);
         }
@@ -195,6 +201,10 @@ impl<'r> Step<'r> {
         self.consumed = None;
         if let Some(watch) = &mut self.watch {
             watch.seen = Seen::default();
+        }
+        let index = self.index;
+        if let Some(engine) = &mut self.engine {
+            engine.attempt(|engine| engine.begin_superstep(index));
         }
     }
 
@@ -236,6 +246,17 @@ impl<'r> Step<'r> {
     pub fn layout_bytes(&self) -> usize {
         self.tiles.as_ref().map_or(0, Tiles::bytes)
     }
+}
+
+/// Fields with their initial values.
+pub(crate) fn fresh(specs: Vec<FieldSpec>, part: &Part, pool: &Pool) -> Result<Fields> {
+    let fields = Fields::new(specs, part.locals())?;
+    for (slot, spec) in fields.specs().iter().enumerate() {
+        if spec.initial_bits() != 0 {
+            fill(fields.column(slot), spec, pool);
+        }
+    }
+    Ok(fields)
 }
 
 fn fill(column: &Column, spec: &FieldSpec, pool: &Pool) {

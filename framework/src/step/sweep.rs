@@ -67,14 +67,14 @@ impl Step<'_> {
         said.into_inner()
     }
 
-    /// Runs the rule for every vertex that the last exchange changed: owned ones by peers' offers, ghosts by their owners.
+    /// Runs the rule for every vertex that the last exchange changed: owned ones by peers' offers, ghosts by their owners. They stay
+    /// to be asked for until the next exchange.
     pub fn for_changed<O: VertexOp>(&mut self, op: &O) {
         if self.is_on_device() {
             return self.device_changed(op);
         }
         let view = op.bind(&self.fields.bind());
-        let (woken, renewed) = (std::mem::take(&mut self.frontier.woken), std::mem::take(&mut self.frontier.renewed));
-        for v in woken.into_iter().chain(renewed) {
+        for &v in self.frontier.woken.iter().chain(&self.frontier.renewed) {
             op.vertex::<Alone>(view, self.part, v);
         }
     }

@@ -49,6 +49,9 @@ impl<'r> Guard for Striking<'r, '_> {
         if step.part.rank() == self.struck.strike.rank {
             self.struck.now.store(step.index, Relaxed);
         }
+        if step.is_on_device() && self.is_due(step, Target::Graph) {
+            self.struck.strike_arcs_on_device(step);
+        }
         if self.is_due(step, Target::Field) && !is_after_update(self.struck) {
             self.struck.strike_field(step);
         }
@@ -66,10 +69,11 @@ impl<'r> Guard for Striking<'r, '_> {
         clock: &mut Clock<P>,
     ) -> Result<Tally> {
         let is_due = self.is_due(step, Target::Field);
-        let before = (is_due && self.struck.strike.model == Model::Stale).then(|| copy_of(&step.fields));
+        let is_stale = is_due && self.struck.strike.model == Model::Stale;
+        let before = if is_stale { Some(copy_of(step)?) } else { None };
         let tally = self.inner.update(algorithm, step, clock)?;
         match before {
-            Some(before) => self.struck.strike_stale(step, &before),
+            Some(before) => self.struck.strike_stale(step, &before)?,
             None if is_due => self.struck.strike_field(step),
             None => {}
         }
@@ -79,7 +83,7 @@ impl<'r> Guard for Striking<'r, '_> {
         Ok(tally)
     }
 
-    fn vote<P: Probe>(&mut self, step: &Step<'_>, exchange: &Exchange<'_>, clock: &Clock<P>) -> Self::Vote {
+    fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> Self::Vote {
         let model = self.struck.strike.model;
         let is_message = matches!(model, Model::Drop | Model::Duplicate | Model::Corrupt);
         if !is_message && self.is_due(step, Target::Ghost) {
@@ -136,7 +140,12 @@ impl<'r> Guard for Striking<'r, '_> {
         self.inner.restore(algorithm, step, exchange, clock)
     }
 
-    fn drain<P: Probe>(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>, clock: &mut Clock<P>) -> Result<()> {
+    fn drain<P: Probe>(
+        &mut self,
+        algorithm: &dyn GraphAlgorithm,
+        step: &mut Step<'_>,
+        clock: &mut Clock<P>,
+    ) -> Result<()> {
         self.inner.drain(algorithm, step, clock)
     }
 

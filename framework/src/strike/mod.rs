@@ -20,7 +20,7 @@ use crate::id::{LocalId, Rank};
 use crate::partition::Part;
 use crate::probe::Off;
 use crate::protect::Guarded;
-use crate::run::{Plan, Trial, Wrapping, wrapped_trial};
+use crate::run::{Device, Plan, Trial, Wrapping, wrapped_trial};
 use crate::transport::Transport;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard};
@@ -199,6 +199,8 @@ impl Dice {
 pub(crate) struct Struck<'g> {
     strike: Strike,
     ids: &'g Ids,
+    /// Whether arcs are hit where they lie on a device, not in the part.
+    on_device: bool,
     /// The superstep that the struck rank is in; MAX before the first.
     now: AtomicU32,
     hit: Mutex<Option<Hit>>,
@@ -237,7 +239,7 @@ impl<'g> Wrapping for Struck<'g> {
         Self: 'r;
 
     fn part(&self, part: &mut Part) {
-        if self.is_due(part.rank(), u32::MAX, Target::Graph) {
+        if !self.on_device && self.is_due(part.rank(), u32::MAX, Target::Graph) {
             self.strike_arcs(part);
         }
     }
@@ -261,7 +263,8 @@ pub fn struck_trial(
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     strike: Strike,
 ) -> (Result<Trial<Off>>, Option<Hit>) {
-    let struck = Struck { strike, ids: graph.ids(), now: AtomicU32::new(u32::MAX), hit: Mutex::new(None) };
+    let on_device = matches!(plan.place.device, Device::Cuda(_));
+    let struck = Struck { strike, ids: graph.ids(), on_device, now: AtomicU32::new(u32::MAX), hit: Mutex::new(None) };
     let trial = wrapped_trial(graph, plan, make, &|_| Off, &struck);
     let hit = struck.lock().take();
     (trial, hit)

@@ -1,7 +1,9 @@
 //! Where strikes hit: values of fields, members of frontiers, numbers of summaries, arcs.
 
 use super::{Dice, Model, Struck, Target, changed};
+use crate::device::cuda::guard::word;
 use crate::device::host::access::Alone;
+use crate::error::Result;
 use crate::field::{Column, Fields, Kind};
 use crate::id::LocalId;
 use crate::partition::Part;
@@ -15,20 +17,20 @@ impl Struck<'_> {
     /// Hits a field at one of these local numbers, `count` of which there are.
     fn strike_values(
         &self,
-        (fields, part): (&Fields, &Part),
+        step: &mut Step<'_>,
         slot: usize,
         count: usize,
         number: impl Fn(usize) -> u32,
-        iteration: u32,
         dice: &mut Dice,
     ) {
         let Some(first) = dice.below(count as u64) else { return };
         let first = first as usize;
-        let (column, spec) = (fields.column(slot), fields.specs()[slot]);
+        let (part, spec) = (step.part, step.fields.specs()[slot]);
         let width = spec.kind.bytes() as u32 * 8;
-        let hit = |place: usize, change: &mut dyn FnMut(u64) -> u64| {
+        let mut hit = |place: usize, change: &mut dyn FnMut(u64) -> u64| {
             let v = LocalId::new(number(place));
-            column.set_bits(v, change(column.bits(v)));
+            let old = step.peek(slot, v);
+            step.poke(slot, v, change(old));
         };
         let mut flipped = None;
         if self.strike.model == Model::Warp32 {
@@ -46,37 +48,38 @@ impl Struck<'_> {
                 new
             });
         }
-        self.record(spec.name, self.id(part, LocalId::new(number(first))), iteration, flipped);
+        self.record(spec.name, self.id(part, LocalId::new(number(first))), step.index, flipped);
     }
 
     /// Hits any field, at an owned vertex or a ghost.
-    pub(super) fn strike_field(&self, step: &Step<'_>) {
+    pub(super) fn strike_field(&self, step: &mut Step<'_>) {
         let mut dice = self.strike.dice();
         let (owned, ghosts) = (step.part.owned(), step.part.ghosts());
         let Some(slot) = dice.below(step.fields.specs().len() as u64) else { return };
         let base = step.part.ghost_base();
         let number = |place: usize| if place < owned { place as u32 } else { base + (place - owned) as u32 };
-        self.strike_values((&step.fields, step.part), slot as usize, owned + ghosts, number, step.index, &mut dice);
+        self.strike_values(step, slot as usize, owned + ghosts, number, &mut dice);
     }
 
     /// Takes the update of one value back: of those that changed since `before`.
-    pub(super) fn strike_stale(&self, step: &Step<'_>, before: &[Vec<u64>]) {
+    pub(super) fn strike_stale(&self, step: &mut Step<'_>, before: &[Vec<u64>]) -> Result<()> {
         let mut dice = self.strike.dice();
         let mut changed = Vec::new();
-        for (slot, old) in before.iter().enumerate() {
-            let column = step.fields.column(slot);
-            let is_changed = |v: &LocalId| column.bits(*v) != old[v.index()];
+        let now = copy_of(step)?;
+        for (slot, (old, now)) in before.iter().zip(&now).enumerate() {
+            let is_changed = |v: &LocalId| now[v.index()] != old[v.index()];
             changed.extend(step.part.local_vertices().filter(is_changed).map(|v| (slot, v)));
         }
         let Some(&(slot, v)) = dice.below(changed.len() as u64).and_then(|place| changed.get(place as usize)) else {
-            return;
+            return Ok(());
         };
-        step.fields.column(slot).set_bits(v, before[slot][v.index()]);
+        step.poke(slot, v, before[slot][v.index()]);
         self.record(step.fields.specs()[slot].name, self.id(step.part, v), step.index, None);
+        Ok(())
     }
 
     /// Hits a ghost's copy of a shared field.
-    pub(super) fn strike_ghost(&self, step: &Step<'_>) {
+    pub(super) fn strike_ghost(&self, step: &mut Step<'_>) {
         let mut dice = self.strike.dice();
         let shared: Vec<usize> = (0..step.fields.specs().len())
             .filter(|&slot| {
@@ -87,21 +90,24 @@ impl Struck<'_> {
         let Some(&slot) = dice.below(shared.len() as u64).and_then(|place| shared.get(place as usize)) else { return };
         let base = step.part.ghost_base();
         let number = |place: usize| base + place as u32;
-        self.strike_values((&step.fields, step.part), slot, step.part.ghosts(), number, step.index, &mut dice);
+        self.strike_values(step, slot, step.part.ghosts(), number, &mut dice);
     }
 
     /// Hits the answer of an owned vertex.
-    pub(super) fn strike_answer(&self, step: &Step<'_>, name: &str) {
+    pub(super) fn strike_answer(&self, step: &mut Step<'_>, name: &str) {
         let mut dice = self.strike.dice();
         let Some(slot) = step.fields.specs().iter().position(|spec| spec.name == name) else { return };
         let number = |place: usize| place as u32;
-        self.strike_values((&step.fields, step.part), slot, step.part.owned(), number, step.index, &mut dice);
+        self.strike_values(step, slot, step.part.owned(), number, &mut dice);
     }
 
     /// Hits the frontier as it rests: its members, or the set of vertices that have joined.
     pub(super) fn strike_frontier(&self, step: &mut Step<'_>) {
         let mut dice = self.strike.dice();
         let (part, index) = (step.part, step.index);
+        if step.is_on_device() {
+            return self.strike_frontier_on_device(step, &mut dice);
+        }
         if dice.word().is_multiple_of(4) {
             return self.strike_joined(step, &mut dice);
         }
@@ -171,6 +177,9 @@ impl Struck<'_> {
     /// Hits a number that the superstep leaves for the checker.
     pub(super) fn strike_summary(&self, step: &mut Step<'_>) {
         let (mut dice, index) = (self.strike.dice(), step.index);
+        if step.is_on_device() {
+            return self.strike_summary_on_device(step, &mut dice);
+        }
         let Some(watch) = step.watch.as_deref_mut() else { return };
         let model = self.strike.model;
         let (sum, largest, seen) = (&mut watch.sum, &mut watch.largest, &mut watch.seen);
@@ -199,50 +208,159 @@ impl Struck<'_> {
         self.record(name, None, index, bit);
     }
 
+    /// Hits a number that the superstep has left on its device.
+    fn strike_summary_on_device(&self, step: &mut Step<'_>, dice: &mut Dice) {
+        const WORDS: [(&str, usize); 12] = [
+            ("checksum", word::VISITED),
+            ("joined", word::JOINED),
+            ("consumed", word::CONSUMED),
+            ("strays", word::STRAYS),
+            ("critical", word::CRITICAL),
+            ("assigned", word::ASSIGNED),
+            ("differing", word::DIFFERING),
+            ("set_twice", word::SET_TWICE),
+            ("first_twice", word::FIRST_TWICE),
+            ("below", word::BELOW),
+            ("largest", word::LARGEST),
+            ("mass", word::MASS),
+        ];
+        let (name, place) = WORDS[dice.word() as usize % WORDS.len()];
+        let (model, index) = (self.strike.model, step.index);
+        let Some(engine) = &mut step.engine else { return };
+        let mut flipped = None;
+        engine.attempt(|engine| {
+            engine.strike_summary(place, |old| {
+                let (new, bit) = changed(model, old, 64, dice);
+                flipped = bit;
+                new
+            })
+        });
+        self.record(name, None, index, flipped);
+    }
+
+    /// Hits the frontier as it rests on its device: its members, or the set of vertices that have joined.
+    fn strike_frontier_on_device(&self, step: &mut Step<'_>, dice: &mut Dice) {
+        let (part, index, model) = (step.part, step.index, self.strike.model);
+        let hits_joined = dice.word().is_multiple_of(4);
+        let Some(engine) = &mut step.engine else { return };
+        let struck = engine.attempt(|engine| {
+            engine.strike_frontier(hits_joined, part.owned(), |words, is_queue| {
+                if is_queue && words.len() == 1 && model == Model::Stale {
+                    return None; // nothing else could stand in its place
+                }
+                let busy: Vec<usize> =
+                    (0..words.len()).filter(|&at| is_queue || hits_joined || words[at] != 0).collect();
+                let first = *busy.get(dice.below(busy.len() as u64)? as usize)?;
+                let (old, mut flipped) = (words[first], None);
+                match model {
+                    // A member is lost: another one stands in its place, or none.
+                    Model::Stale if is_queue => words[first] = words[(first + 1) % words.len()],
+                    Model::Stale => words[first] = old & old.wrapping_sub(1),
+                    Model::Warp32 => words[first..].iter_mut().take(if is_queue { WARP } else { 1 }).for_each(|word| {
+                        *word = if is_queue { dice.word() as u32 } else { !*word };
+                    }),
+                    model => {
+                        let (new, bit) = changed(model, old.into(), 32, dice);
+                        (words[first], flipped) = (new as u32, bit);
+                    }
+                }
+                let v = if is_queue { old } else { first as u32 * 32 };
+                Some(((v as usize) < part.owned()).then_some((v, flipped)))
+            })
+        });
+        if let Some(hit) = struck {
+            let vertex = hit.and_then(|(v, _)| self.id(part, LocalId::new(v)));
+            let name = if hits_joined { "joined" } else { "frontier" };
+            self.record(name, vertex, index, hit.and_then(|(_, bit)| bit));
+        }
+    }
+
+    /// Hits the arcs as they lie on a device, which stay arcs to vertices of the part.
+    pub(super) fn strike_arcs_on_device(&self, step: &mut Step<'_>) {
+        let mut dice = self.strike.dice();
+        let (part, incoming) = (step.part, dice.word() & 1 == 0);
+        let Some(engine) = &mut step.engine else { return };
+        let mut flipped = None;
+        let struck = engine.attempt(|engine| {
+            engine.strike_targets(incoming, part, |targets| {
+                let (first, bit) = self.strike_ends(&ends(part), part.locals(), targets, &mut dice)?;
+                flipped = bit;
+                Some(first)
+            })
+        });
+        if let Some((v, name)) = struck {
+            self.record(name, self.id(part, v), step.index, flipped);
+        }
+    }
+
     /// Hits the arcs of the part, which stay arcs to vertices of it.
     pub(super) fn strike_arcs(&self, part: &mut Part) {
         let mut dice = self.strike.dice();
-        let (model, locals) = (self.strike.model, part.locals() as u64);
-        let ends: Vec<u32> = part.local_vertices().map(LocalId::number).collect();
         let incoming = dice.word() & 1 == 0;
         let mut flipped = None;
+        let (ends, locals) = (ends(part), part.locals());
         let struck = part.strike_targets(incoming, |targets| {
-            let first = dice.below(targets.len() as u64)? as usize;
-            let count = if model == Model::Warp32 { WARP } else { 1 };
-            let (bit, all_alike) = (dice.word() % 32, dice.word() & 1 == 0);
-            for target in targets.iter_mut().skip(first).take(count) {
-                let old = u64::from(target.number());
-                let mut new = match model {
-                    Model::Warp32 if all_alike => old ^ 1 << bit,
-                    Model::Warp32 => changed(Model::Random, old, 32, &mut dice).0,
-                    model => {
-                        let (new, bit) = changed(model, old, 32, &mut dice);
-                        flipped = bit;
-                        new
-                    }
-                };
-                // Bits beyond the part's vertices are a memory fault; another one is flipped, or another vertex drawn.
-                let mut tries = 0;
-                while new >= locals || ends.binary_search(&(new as u32)).is_err() {
-                    tries += 1;
-                    let within = 64 - locals.leading_zeros();
-                    let (again, bit) = changed(if tries < 8 { model } else { Model::Random }, old, within, &mut dice);
-                    flipped = bit.filter(|_| flipped.is_some());
-                    new =
-                        if tries < 64 { again } else { u64::from(*ends.get(dice.below(ends.len() as u64)? as usize)?) };
-                }
-                *target = LocalId::new(new as u32);
-            }
+            let mut numbers: Vec<u32> = targets.iter().map(|target| target.number()).collect();
+            let (first, bit) = self.strike_ends(&ends, locals, &mut numbers, &mut dice)?;
+            flipped = bit;
+            targets.iter_mut().zip(numbers).for_each(|(target, number)| *target = LocalId::new(number));
             Some(first)
         });
         if let Some((v, name)) = struck {
             self.record(name, self.id(part, v), 0, flipped);
         }
     }
+
+    /// Changes some of the ends of arcs, to other vertices among `ends`; the place of the first, and the bit that was flipped.
+    fn strike_ends(
+        &self,
+        ends: &[u32],
+        locals: usize,
+        targets: &mut [u32],
+        dice: &mut Dice,
+    ) -> Option<(usize, Option<u32>)> {
+        let (model, locals, mut flipped) = (self.strike.model, locals as u64, None);
+        let first = dice.below(targets.len() as u64)? as usize;
+        let count = if model == Model::Warp32 { WARP } else { 1 };
+        let (bit, all_alike) = (dice.word() % 32, dice.word() & 1 == 0);
+        for target in targets.iter_mut().skip(first).take(count) {
+            let old = u64::from(*target);
+            let mut new = match model {
+                Model::Warp32 if all_alike => old ^ 1 << bit,
+                Model::Warp32 => changed(Model::Random, old, 32, dice).0,
+                model => {
+                    let (new, bit) = changed(model, old, 32, dice);
+                    flipped = bit;
+                    new
+                }
+            };
+            // Bits beyond the part's vertices are a memory fault; another one is flipped, or another vertex drawn.
+            let mut tries = 0;
+            while new >= locals || ends.binary_search(&(new as u32)).is_err() {
+                tries += 1;
+                let within = 64 - locals.leading_zeros();
+                let (again, bit) = changed(if tries < 8 { model } else { Model::Random }, old, within, dice);
+                flipped = bit.filter(|_| flipped.is_some());
+                new = if tries < 64 { again } else { u64::from(*ends.get(dice.below(ends.len() as u64)? as usize)?) };
+            }
+            *target = new as u32;
+        }
+        Some((first, flipped))
+    }
+}
+
+/// The local vertices, by number.
+fn ends(part: &Part) -> Vec<u32> {
+    part.local_vertices().map(LocalId::number).collect()
 }
 
 /// The values of all fields, as bits.
-pub(super) fn copy_of(fields: &Fields) -> Vec<Vec<u64>> {
+pub(super) fn copy_of(step: &mut Step<'_>) -> Result<Vec<Vec<u64>>> {
+    let mut copy = None;
+    Ok(values_of(step.on_host(&mut copy)?))
+}
+
+fn values_of(fields: &Fields) -> Vec<Vec<u64>> {
     let column = |slot: usize| match (fields.column(slot), fields.specs()[slot].kind) {
         (Column::U32(buf), Kind::U32) => buf.iter().map(|atom| atom.load(Relaxed).into()).collect(),
         (Column::F64(buf), _) => buf.iter().map(|atom| atom.load(Relaxed)).collect(),

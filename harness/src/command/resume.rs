@@ -5,6 +5,7 @@
 
 use crate::cli;
 use crate::command::run;
+use crate::device::DeviceChoice;
 use crate::instrument::Performance;
 use crate::people::say;
 use crate::protection::CHECKPOINT_INTERVAL;
@@ -39,6 +40,9 @@ pub(crate) struct Resume {
     /// Threads of each rank, if others than before
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
+    /// Device to go on with, if another than before: cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceChoice>,
     /// Graph file, if it lies elsewhere now
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     graph: Option<PathBuf>,
@@ -158,22 +162,36 @@ impl Begun {
     fn arguments(&self, resume: &Resume) -> Vec<OsString> {
         let replaced = [
             ("--ranks", resume.ranks.map(|ranks| ranks.to_string().into())),
+            ("--device", resume.device.as_ref().map(|device| device.to_string().into())),
             ("--threads", resume.threads.map(|threads| threads.to_string().into())),
             ("--graph", resume.graph.as_ref().map(|graph| graph.clone().into_os_string())),
         ];
         let mut arguments = vec![OsString::from("harness")];
         let mut skips = false;
-        for argument in &self.arguments {
+        for (place, argument) in self.arguments.iter().enumerate() {
             if std::mem::take(&mut skips) {
                 continue;
             }
             let (name, value) = argument.split_once('=').map_or((argument.as_str(), None), |(n, v)| (n, Some(v)));
             if replaced.iter().any(|(option, new)| name == *option && new.is_some()) {
                 skips = value.is_none();
-            } else if name == "--method" && resume.ranks.is_some() {
-                // It says how many ranks there are; that the run is protected it must still be told.
+            } else if name == "--method" && (resume.ranks.is_some() || resume.device.is_some()) {
+                // It says how many ranks there are, and on what; that the run is protected it must still be told.
                 skips = value.is_none();
+                let method = value.or(self.arguments.get(place + 1).map(String::as_str)).unwrap_or_default();
                 arguments.extend(["--fault-tolerance".into(), "on".into()]);
+                let says_ranks = resume.ranks.is_some() || self.arguments.iter().any(|own| own.starts_with("--ranks"));
+                if method.starts_with("multi")
+                    && !says_ranks
+                    && !resume.device.as_ref().is_some_and(DeviceChoice::is_list)
+                {
+                    arguments.extend(["--ranks".into(), "2".into()]);
+                }
+                let says_device =
+                    resume.device.is_some() || self.arguments.iter().any(|own| own.starts_with("--device"));
+                if !says_device {
+                    arguments.extend(["--device".into(), if method.contains("_gpu_") { "cuda" } else { "cpu" }.into()]);
+                }
             } else {
                 arguments.push(argument.into());
             }

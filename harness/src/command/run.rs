@@ -4,7 +4,7 @@ use super::resume::{self, Origin};
 use super::stdout_failed;
 use crate::answer_file;
 use crate::dataset;
-use crate::device::{Chosen, DeviceChoice};
+use crate::device::Chosen;
 use crate::facts;
 use crate::instrument::Instrument;
 use crate::options::{LayoutChoice, Method, RunArgs};
@@ -43,18 +43,7 @@ pub(crate) fn run<I: Instrument>(
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
     let protection = options.protection.resolve(options.method)?;
-    let is_guarded = protection.is_on || protection.certify;
-    let device = match options.device {
-        // Protection is not on GPUs yet.
-        DeviceChoice::Auto if is_guarded && options.method.is_none() => &DeviceChoice::Cpu,
-        _ => &options.device,
-    };
-    let chosen = Chosen::of(device, options.method, entry)?;
-    if is_guarded && chosen.is_gpu() {
-        return Err(Error::usage(
-            "--fault-tolerance and --certify guard runs on the cpu device only; pass --device cpu, or leave them out",
-        ));
-    }
+    let chosen = Chosen::of(&options.device, options.method, entry)?;
     let (place, method) = place(options, &chosen, protection.is_on)?;
     if options.layout == LayoutChoice::Rows && chosen.is_gpu() {
         return Err(Error::usage("--layout rows has no effect on cuda, which builds nothing else; leave it out"));

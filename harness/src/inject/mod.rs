@@ -19,8 +19,8 @@ use campaign::{Campaign, Clean};
 use clap::{Args, ValueHint};
 use framework::algorithm::Registry;
 use framework::error::{Error, Result};
+use framework::id::Rank;
 use framework::protect::{Interval, Recovery};
-use framework::run::{Device, Place};
 use framework::strike::{Model, Range, Strike, Target};
 use record::{Outcome, Row};
 use std::ffi::OsString;
@@ -57,6 +57,9 @@ pub(crate) struct Inject {
     /// Threads of each rank
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
+    /// Device whose memory is struck: cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: DeviceChoice,
     /// Strikes, one a run
     #[arg(long, value_name = "N", default_value_t = 1000)]
     strikes: u32,
@@ -126,12 +129,10 @@ impl Inject {
         if protection.snapshots == Interval::Measured {
             protection.snapshots = Interval::Every(SNAPSHOTS);
         }
-        if !matches!(typed.options.device, DeviceChoice::Auto | DeviceChoice::Cpu) {
-            return Err(Error::usage("strikes are on the cpu device only; leave --device out"));
-        }
-        let chosen = Chosen::of(&DeviceChoice::Cpu, typed.options.method, typed.entry)?;
-        let (place, _) = place(&typed.options, &chosen, true)?;
-        let place = Place { ranks: place.ranks, threads: place.threads, layouts: place.layouts, device: Device::Cpu };
+        // A run that hangs is left behind with its threads, which use the devices for as long as the process lives.
+        let chosen: &'static Chosen =
+            Box::leak(Box::new(Chosen::of(&typed.options.device, typed.options.method, typed.entry)?));
+        let (place, _) = place(&typed.options, chosen, true)?;
         let ranks = place.ranks;
         let fits = |&(model, target): &(Model, Target)| model.fits(target, ranks);
         let pairs: Vec<_> =
@@ -150,16 +151,18 @@ impl Inject {
         let clean = campaign.clean(self.clean_runs)?;
         let range = Range { pairs, ranks, iterations: clean.iterations };
         say(&format!(
-            "inject   {} on {}, {ranks} ranks: {} clean runs of {} supersteps, {} false alarms{}",
+            "inject   {} on {}, {ranks} ranks on {}: {} clean runs of {} supersteps, {} false alarms{}",
             campaign.algorithm,
             campaign.graph.name(),
+            chosen.label(ranks),
             clean.runs,
             clean.iterations,
             clean.false_alarms,
             if is_quiet { "; recovery is off" } else { "" },
         ));
         let rows = self.strike_all(&campaign, &clean, &range)?;
-        self.report(&rows, &clean)
+        let device = chosen.record(Rank(0), place.threads).kind;
+        self.report(&rows, &clean, device)
     }
 
     fn strike_all(&self, campaign: &Campaign, clean: &Clean, range: &Range) -> Result<Vec<Row>> {
@@ -179,8 +182,8 @@ impl Inject {
         Ok(rows)
     }
 
-    fn report(&self, rows: &[Row], clean: &Clean) -> Result<ExitCode> {
-        let summary = Summary::of(rows, clean);
+    fn report(&self, rows: &[Row], clean: &Clean, device: String) -> Result<ExitCode> {
+        let summary = Summary { device, ..Summary::of(rows, clean) };
         if let Some(folder) = &self.output {
             durable::replace(&folder.join("strikes.csv"), &record::table(rows)?)?;
             let json = serde_json::to_vec_pretty(&summary).map_err(|error| Error::Environment(error.to_string()))?;
@@ -204,6 +207,9 @@ impl Inject {
         line.extend(["--threads".into(), self.threads.to_string().into()]);
         let is_given =
             |option: &str| self.args.iter().any(|arg| arg == option || arg.starts_with(&format!("{option}=")));
+        if !is_given("--device") && !is_given("--method") {
+            line.extend(["--device".into(), self.device.to_string().into()]);
+        }
         if !is_given("--fault-tolerance") && !is_given("--method") {
             line.extend(["--fault-tolerance", "on"].map(OsString::from));
         }

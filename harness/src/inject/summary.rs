@@ -20,6 +20,8 @@ pub(crate) struct Summary {
     pub(crate) false_alarms: u64,
     pub(crate) clean_runs: u64,
     pub(crate) by: Vec<Group>,
+    /// `cpu`, `cuda` or `simulated`.
+    pub(crate) device: String,
 }
 
 /// The strikes of one model on one target, found first by one tier.
@@ -63,6 +65,7 @@ impl Summary {
             false_alarms: clean.false_alarms.into(),
             clean_runs: clean.runs.into(),
             by,
+            device: String::new(),
         }
     }
 

@@ -77,7 +77,7 @@ fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<Activity
 
 /// The stages of the loop, without and with protection.
 const PLAIN: [Stage; 3] = [Stage::GraphUpdate, Stage::Exchange, Stage::Agree];
-const GUARDED: [Stage; 7] = [
+const GUARDED: [Stage; 8] = [
     Stage::ToleranceUpdate,
     Stage::ScoreAndMark,
     Stage::Bookkeeping,
@@ -85,17 +85,21 @@ const GUARDED: [Stage; 7] = [
     Stage::Verdict,
     Stage::Exchange,
     Stage::Agree,
+    Stage::SummaryCopy,
 ];
-/// Stages that host threads do not have: a summary is in host memory already, and marks are made where an update consumes them.
-const NEVER: [&str; 2] = ["score_and_mark_convergence_probe", "d2h_summary"];
+/// A stage that there is never: marks are made where an update consumes them.
+const NEVER: &str = "score_and_mark_convergence_probe";
 
 fn timing_rows(run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> Vec<TimingRow> {
     let mut rows = Vec::new();
     let is_guarded = run.protection.enabled;
     for (superstep, stages) in recorder.supersteps(if is_guarded { &GUARDED } else { &PLAIN }) {
         let named = stages.into_iter().filter_map(|(stage, took)| Some((timeline::name(stage, is_multi)?, took)));
-        let never = NEVER.iter().filter(|_| is_guarded).map(|name| (*name, Duration::ZERO));
-        for (stage, took) in named.chain(never) {
+        let mut named: Vec<_> = named.collect();
+        if is_guarded {
+            named.insert(named.len() - 1, (NEVER, Duration::ZERO));
+        }
+        for (stage, took) in named {
             rows.push(TimingRow {
                 dataset: run.dataset.clone(),
                 algorithm: run.algorithm.clone(),

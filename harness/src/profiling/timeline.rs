@@ -28,6 +28,7 @@ pub(super) fn name(stage: Stage, is_multi: bool) -> Option<&'static str> {
         (Stage::PostCheck, _) => Some("postcheck_total"),
         (Stage::Validation, _) => Some("cpu_validation"),
         (Stage::Verdict, _) => Some("checker_end_to_end"),
+        (Stage::SummaryCopy, _) => Some("d2h_summary"),
         (Stage::Setup, false) => Some("single_gpu_setup"),
         (Stage::Setup, true) => Some("distributed_setup"),
         (Stage::InitialExchange, true) => Some("initial_ghost_exchange"),
@@ -80,6 +81,7 @@ fn activity(span: &Span, name: &str, rank: u32, is_multi: bool, names: &mut Name
         }
         Stage::Setup | Stage::Drain | Stage::PostCheck => (Kind::Marker, COMPUTE),
         Stage::Validation | Stage::Verdict => (Kind::Marker, CHECKER),
+        Stage::SummaryCopy => (Kind::MemCpy, CHECKER),
         Stage::FinalResult if !is_multi => (Kind::MemCpy, COMPUTE),
         Stage::InitialExchange | Stage::Exchange | Stage::Agree | Stage::FinalResult => (Kind::Communication, EXCHANGE),
     };

@@ -123,6 +123,9 @@ impl VertexOp for HookFirst {
 
 impl VertexOp for HookNth {
     const KERNEL: &'static str = "cc_hook_nth";
+    fn kernel(&self) -> &'static str {
+        if self.keeps { "cc_kept_hook_nth" } else { Self::KERNEL }
+    }
     fn scalars(&self) -> Scalars {
         Scalars::default().number(self.place as u32)
     }
@@ -142,6 +145,9 @@ impl VertexOp for HookNth {
 
 impl VertexOp for HookRoots {
     const KERNEL: &'static str = "cc_hook_roots";
+    fn kernel(&self) -> &'static str {
+        if self.keeps { "cc_kept_hook_roots" } else { Self::KERNEL }
+    }
     hooking!();
     const IS_PICKY: bool = true;
     #[inline(always)]
@@ -160,6 +166,9 @@ impl VertexOp for HookRoots {
 
 impl VertexOp for HookRest {
     const KERNEL: &'static str = "cc_hook_rest";
+    fn kernel(&self) -> &'static str {
+        if self.keeps { "cc_kept_hook_rest" } else { Self::KERNEL }
+    }
     fn scalars(&self) -> Scalars {
         Scalars::default().number(self.skip.is_some().into()).number(self.skip.unwrap_or_default())
     }

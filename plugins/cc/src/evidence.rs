@@ -7,7 +7,7 @@
 use crate::program::{LABEL, ROOT};
 use framework::field::{Bind, Changing, Field, Share};
 use framework::id::LocalId;
-use framework::op::{Access, VertexOp};
+use framework::op::{Access, Scalars, VertexOp};
 use framework::partition::Part;
 
 /// The ends of the edge by which a root was hooked, by local number; equal (0) where it was not.
@@ -23,12 +23,21 @@ pub(crate) const ROUND: Field<u32> = Field::<u32>::new("round", Share::Private, 
 
 /// A root notes the label that its tree starts with.
 pub(crate) struct Settle;
-/// A vertex hands its label to its root, which notes what is news.
-pub(crate) struct Hear {
+/// A root notes the smallest label that its tree hears of. This and the next two rules run one after the other, before any label is
+/// handed on, so that every label is still the one that came.
+pub(crate) struct Hear;
+/// A root with news notes the round.
+pub(crate) struct Date {
     pub(crate) round: u32,
 }
+/// A root with news notes one of the vertices at which it came.
+pub(crate) struct Enter;
+
+/// In [`ENTRY`], between [`Hear`] and [`Enter`]: news came, and it is not yet noted where.
+const OPEN: u32 = u32::MAX;
 
 impl VertexOp for Settle {
+    const KERNEL: &'static str = "cc_settle";
     type View<'a> = [Changing<'a, u32>; 3];
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         [LABEL, ROOT, SEEN].map(|field| bind.changing(field))
@@ -42,18 +51,52 @@ impl VertexOp for Settle {
     }
 }
 
-impl VertexOp for Hear {
-    type View<'a> = [Changing<'a, u32>; 5];
-    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
-        [LABEL, ROOT, SEEN, ENTRY, ROUND].map(|field| bind.changing(field))
-    }
-    /// Exchange may have lowered the root's own label already, so news is what is below the label seen.
-    fn vertex<A: Access>(&self, [label, root, seen, entry, round]: Self::View<'_>, part: &Part, v: LocalId) -> bool {
-        let (Some(root), new) = (part.vertex(root.get(v)), label.get(v)) else { return false };
-        if seen.lower::<A>(root, new) {
-            entry.set(root, v.number());
-            round.set(root, self.round);
+macro_rules! heard {
+    () => {
+        type View<'a> = [Changing<'a, u32>; 4];
+        fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
+            [LABEL, ROOT, SEEN, ENTRY].map(|field| bind.changing(field))
         }
-        label.lower::<A>(root, new)
+    };
+}
+
+impl VertexOp for Hear {
+    const KERNEL: &'static str = "cc_hear";
+    heard!();
+    /// Exchange may have lowered the root's own label already, so news is what is below the label seen.
+    fn vertex<A: Access>(&self, [label, root, seen, entry]: Self::View<'_>, part: &Part, v: LocalId) -> bool {
+        let Some(root) = part.vertex(root.get(v)) else { return false };
+        let is_news = seen.lower::<A>(root, label.get(v));
+        if is_news {
+            entry.set(root, OPEN);
+        }
+        is_news
+    }
+}
+
+impl VertexOp for Date {
+    const KERNEL: &'static str = "cc_date";
+    fn scalars(&self) -> Scalars {
+        Scalars::default().number(self.round)
+    }
+    type View<'a> = [Changing<'a, u32>; 3];
+    fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
+        [ROOT, ENTRY, ROUND].map(|field| bind.changing(field))
+    }
+    fn vertex<A: Access>(&self, [root, entry, round]: Self::View<'_>, part: &Part, v: LocalId) -> bool {
+        let root = part.vertex(root.get(v)).filter(|&root| entry.get(root) == OPEN);
+        root.is_some_and(|root| {
+            round.set(root, self.round);
+            true
+        })
+    }
+}
+
+impl VertexOp for Enter {
+    const KERNEL: &'static str = "cc_enter";
+    heard!();
+    fn vertex<A: Access>(&self, [label, root, seen, entry]: Self::View<'_>, part: &Part, v: LocalId) -> bool {
+        let root = part.vertex(root.get(v)).filter(|&root| seen.get(root) == label.get(v));
+        root.is_some_and(|root| entry.replace::<A>(root, OPEN, v.number()))
     }
 }

@@ -10,7 +10,7 @@
 //! Shiloach, Vishkin, "An O(log n) Parallel Connectivity Algorithm", J. Algorithms 1982.
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
-use crate::evidence::{ENTRY, FAR, Hear, NEAR, ROUND, SEEN, Settle};
+use crate::evidence::{Date, ENTRY, Enter, FAR, Hear, NEAR, ROUND, SEEN, Settle};
 use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
@@ -135,10 +135,12 @@ impl GraphAlgorithm for Cc {
                 step.for_each(&HookRest { skip, keeps });
             }
             _ => {
-                match keeps {
-                    true => step.for_changed(&Hear { round: step.index }),
-                    false => step.for_changed(&Tell),
+                if keeps {
+                    step.for_changed(&Hear);
+                    step.for_changed(&Date { round: step.index });
+                    step.for_changed(&Enter);
                 }
+                step.for_changed(&Tell);
                 return Ok(step.for_boundary(&Follow));
             }
         };

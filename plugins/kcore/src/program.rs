@@ -105,8 +105,11 @@ impl SelectOp for ByDegree {
 
 impl EdgeOp for Peel {
     const KERNEL: &'static str = "kcore_peel";
+    fn kernel(&self) -> &'static str {
+        if self.step.is_some() { "kcore_kept_peel" } else { Self::KERNEL }
+    }
     fn scalars(&self) -> Scalars {
-        Scalars::default().number(self.level)
+        Scalars::default().number(self.level).number(self.step.unwrap_or_default())
     }
     type View<'a> = (Changing<'a, u32>, Changing<'a, u32>, Option<(Changing<'a, u32>, u32)>);
     #[inline(always)]

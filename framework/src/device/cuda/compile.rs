@@ -15,11 +15,12 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 /// Headers that kernels may include, by name.
-const HEADERS: [(&str, &str); 7] = [
+const HEADERS: [(&str, &str); 8] = [
     ("machine.cuh", include_str!("../../../../kernels/machine.cuh")),
     ("state.cuh", include_str!("../../../../kernels/state.cuh")),
     ("block.cuh", include_str!("../../../../kernels/block.cuh")),
     ("sum.cuh", include_str!("../../../../kernels/sum.cuh")),
+    ("guard.cuh", include_str!("../../../../kernels/guard.cuh")),
     ("arcs.cuh", include_str!("../../../../kernels/arcs.cuh")),
     ("gather.cuh", include_str!("../../../../kernels/gather.cuh")),
     ("operators.cuh", include_str!("../../../../kernels/operators.cuh")),

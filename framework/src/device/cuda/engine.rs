@@ -27,7 +27,9 @@ pub(crate) struct Engine {
     pub(crate) frontier: FrontierState,
     pub(super) long_rows: Option<super::operators::LongRowsOnDevice>,
     pub(super) staging: super::exchange::Staging,
-    report: Memory,
+    pub(super) report: Memory,
+    pub(super) leaving: Option<super::rest::Leaving>,
+    pub(super) guarding: Option<Box<super::guard::Guarding>>,
     pub(super) seen: Pinned<u64>,
     events: [Event; 2],
     is_measured: bool,
@@ -138,6 +140,8 @@ impl Engine {
             long_rows: None,
             staging: super::exchange::Staging::default(),
             report,
+            leaving: None,
+            guarding: None,
             seen: Pinned::new(&context, size_of::<Report>() / 8)?,
             events: [Event::new(&context)?, Event::new(&context)?],
             is_measured: false,
@@ -156,7 +160,7 @@ impl Engine {
         Ok(engine)
     }
 
-    fn fill_columns(&mut self) -> Result<()> {
+    pub(super) fn fill_columns(&mut self) -> Result<()> {
         for slot in 0..self.specs.len() {
             let (spec, memory) = (self.specs[slot], self.columns[slot].address());
             let count = self.graph.view.locals as u64;
@@ -298,7 +302,7 @@ impl Engine {
         Ok(is_there)
     }
 
-    fn start_timing(&mut self) -> Result<()> {
+    pub(super) fn start_timing(&mut self) -> Result<()> {
         if self.is_measured && !self.is_timing {
             self.events[0].record(&self.compute)?;
             self.is_timing = true;
@@ -408,6 +412,7 @@ impl Engine {
     pub(crate) fn activate(&mut self, v: LocalId, degree: u64) -> Result<()> {
         let arguments = Arguments::default().with(self.frontier_view()).with(v.number());
         self.own("activate", 1, arguments)?;
+        self.note_active(v);
         self.frontier.count += 1;
         self.frontier.arcs += degree;
         Ok(())
@@ -419,5 +424,8 @@ impl Drop for Engine {
         // Work under way may use what is freed now. A lost device answers with an error, and nothing is under way then.
         let _ = self.compute.synchronize();
         let _ = self.copies.synchronize();
+        if let Some(leaving) = &self.leaving {
+            let _ = leaving.stream.synchronize();
+        }
     }
 }

@@ -181,11 +181,16 @@ impl Engine {
             self.compute.zero(&self.lists.marks)?;
             if self.frontier.woken > 0 {
                 let woken = self.list(&self.lists.woken, Slot::Woken);
-                self.own("set_bits", self.frontier.woken.into(), Arguments::default().with(woken).with(marks))?;
+                self.own(
+                    "set_bits",
+                    self.frontier.woken.into(),
+                    Arguments::default().with(woken).with(marks).with(self.graph.view.locals),
+                )?;
             }
             match self.frontier.form {
                 Form::Queue => {
-                    self.own("set_bits", self.frontier.count, Arguments::default().with(view.queue).with(marks))?;
+                    let arguments = Arguments::default().with(view.queue).with(marks).with(self.graph.view.locals);
+                    self.own("set_bits", self.frontier.count, arguments)?;
                 }
                 Form::Bits => {
                     let owned = self.graph.view.owned;
@@ -224,7 +229,10 @@ impl Engine {
             .with(self.lists.marks.address())
             .with(self.list(&self.lists.woken, Slot::Woken))
             .with(self.report_address());
-        self.own("merge", count.into(), arguments)
+        match self.watch() {
+            Some(watch) => self.own("guarded_merge", count.into(), arguments.with(watch)),
+            None => self.own("merge", count.into(), arguments),
+        }
     }
 
     /// After the last peer's offers: how many owners changed.

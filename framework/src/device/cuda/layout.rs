@@ -3,6 +3,8 @@
 //! Addresses are of device memory. Each launch compares the sizes with what the kernels' compiler says.
 #![allow(unsafe_code)] // the promise that a struct is laid out as a kernel's parameter; nothing else
 
+use crate::op::SCALARS;
+
 /// A type that may be handed to a kernel by value: plain words, no padding that matters, no references.
 ///
 /// # Safety
@@ -22,7 +24,7 @@ macro_rules! arguments {
 unsafe impl Argument for u32 {}
 // SAFETY: as above.
 unsafe impl Argument for u64 {}
-arguments!(Rows, PartView, Call, List, FrontierView, LongRows, Columns);
+arguments!(Rows, PartView, Call, List, FrontierView, LongRows, Columns, WatchView, Choice, Marks);
 
 /// `Rows`.
 #[derive(Clone, Copy, Default, Debug)]
@@ -46,16 +48,16 @@ pub(crate) struct PartView {
     pub(crate) locals: u32,
 }
 
-/// The most fields that a rule binds on a device, and the most numbers it takes.
-pub(crate) const WORDS: usize = 4;
+/// The most fields that a rule binds on a device.
+pub(crate) const FIELDS: usize = 4;
 
 /// `Call`.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
 pub(crate) struct Call {
     pub(crate) part: PartView,
-    pub(crate) field: [u64; WORDS],
-    pub(crate) scalar: [u64; WORDS],
+    pub(crate) field: [u64; FIELDS],
+    pub(crate) scalar: [u64; SCALARS],
 }
 
 /// `List`.
@@ -92,6 +94,51 @@ pub(crate) struct LongRows {
     pub(crate) partial: u64,
     pub(crate) rows: u32,
     pub(crate) pieces: u32,
+}
+
+/// `Watch`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(crate) struct WatchView {
+    pub(crate) summary: u64,
+    pub(crate) once: u64,
+    pub(crate) critical: u64,
+    pub(crate) critical_capacity: u64,
+    pub(crate) once_initial: u64,
+}
+
+/// Words of `Summary`.
+pub(crate) const SUMMARY_WORDS: usize = 19;
+
+/// `Choice`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(crate) struct Choice {
+    pub(crate) allowance: f64,
+    pub(crate) budget: f64,
+    pub(crate) arcs: u64,
+    pub(crate) count: u64,
+    pub(crate) busy: u64,
+    pub(crate) least_degree: u64,
+    pub(crate) both: u32,
+    pub(crate) over_incoming: u32,
+    pub(crate) index: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Marks`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(crate) struct Marks {
+    pub(crate) floor: f64,
+    pub(crate) cutoff: f64,
+    pub(crate) whole: f64,
+    pub(crate) a: f64,
+    pub(crate) b: f64,
+    pub(crate) t: f64,
+    pub(crate) log_most: f64,
+    pub(crate) always_from: u64,
+    pub(crate) both: u64,
 }
 
 /// The most fields that exchange carries.

@@ -11,10 +11,13 @@ mod compile;
 mod driver;
 mod engine;
 mod exchange;
+pub(crate) mod guard;
 pub(crate) mod layout;
 mod operators;
 mod part;
 mod probe;
+mod rest;
+mod strike;
 mod upload;
 
 pub use bandwidth::{Bandwidth, bandwidth};

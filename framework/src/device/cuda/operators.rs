@@ -2,7 +2,7 @@
 
 use super::driver::{Arguments, Memory, Pinned};
 use super::engine::Engine;
-use super::layout::{BLOCK, LongRows, ROW_PIECE, Report, Slot};
+use super::layout::{BLOCK, List, LongRows, Marks, ROW_PIECE, Report, Slot};
 use crate::algorithm::Tally;
 use crate::error::Result;
 use crate::op::Scalars;
@@ -40,7 +40,21 @@ impl Engine {
         u64::MAX / 2
     }
 
+    /// The kernel of a rule's operator, in its guarded form if the run is protected.
+    fn guarded(&mut self, rule: &Rule, operator: &str, items: u64, arguments: Arguments) -> Result<()> {
+        match self.watch() {
+            Some(watch) => self.of_rule(rule.name, &format!("guarded_{operator}"), items, arguments.with(watch)),
+            None => self.of_rule(rule.name, operator, items, arguments),
+        }
+    }
+
     // ---- the frontier from one form to the other
+
+    /// The vertices of a list become bits.
+    fn set_bits_of(&mut self, list: List, count: u64, bits: u64) -> Result<()> {
+        let arguments = Arguments::default().with(list).with(bits).with(self.graph.view.locals);
+        self.own("set_bits", count, arguments)
+    }
 
     /// Takes in what the last exchange brought, as the host's frontier does.
     fn absorb(&mut self) -> Result<()> {
@@ -49,10 +63,13 @@ impl Engine {
         let renewed = self.list(&self.lists.renewed, Slot::Renewed);
         if self.frontier.woken > 0 {
             let count = self.frontier.woken.into();
-            self.own("set_bits", count, Arguments::default().with(woken).with(view.joined))?;
+            self.set_bits_of(woken, count, view.joined)?;
             match self.frontier.form {
                 Form::Queue => self.own("append_list", count, Arguments::default().with(woken).with(view.queue))?,
-                Form::Bits => self.own("set_bits", count, Arguments::default().with(woken).with(view.bits))?,
+                Form::Bits => self.set_bits_of(woken, count, view.bits)?,
+            }
+            if let Some(guarding) = &mut self.guarding {
+                guarding.absorb();
             }
             self.frontier.count += count;
             self.frontier.arcs += self.frontier.woken_arcs;
@@ -60,9 +77,9 @@ impl Engine {
         }
         if self.frontier.renewed > 0 {
             let count = self.frontier.renewed.into();
-            self.own("set_bits", count, Arguments::default().with(renewed).with(view.joined))?;
+            self.set_bits_of(renewed, count, view.joined)?;
             if self.frontier.form == Form::Bits {
-                self.own("set_bits", count, Arguments::default().with(renewed).with(view.bits))?;
+                self.set_bits_of(renewed, count, view.bits)?;
                 self.frontier.renewed = 0;
             }
         }
@@ -73,10 +90,10 @@ impl Engine {
         if self.frontier.form == Form::Queue {
             self.compute.zero(&self.lists.bits[self.frontier.bits_turn % 2])?;
             let view = self.frontier_view();
-            self.own("set_bits", self.frontier.count, Arguments::default().with(view.queue).with(view.bits))?;
+            self.set_bits_of(view.queue, self.frontier.count, view.bits)?;
             if self.frontier.renewed > 0 {
                 let renewed = self.list(&self.lists.renewed, Slot::Renewed);
-                self.own("set_bits", self.frontier.renewed.into(), Arguments::default().with(renewed).with(view.bits))?;
+                self.set_bits_of(renewed, self.frontier.renewed.into(), view.bits)?;
             }
             self.frontier.renewed = 0;
             self.frontier.form = Form::Bits;
@@ -112,17 +129,21 @@ impl Engine {
     pub(crate) fn push(&mut self, rule: &Rule) -> Result<(Tally, u64)> {
         self.absorb()?;
         self.become_queue()?;
+        let arcs = self.frontier.arcs;
         self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
-        self.launch_push(rule)?;
+        self.launch_push(rule, Some(arcs))?;
         let report = self.read_report()?;
+        self.account(arcs)?;
         self.take_next(&report);
         Ok((self.frontier_tally(), report.consumed))
     }
 
-    fn launch_push(&mut self, rule: &Rule) -> Result<()> {
-        self.of_rule(rule.name, "push", self.frontier.count, self.for_frontier(rule))?;
+    /// Pushes along so many arcs; none: as the report says.
+    fn launch_push(&mut self, rule: &Rule, arcs: Option<u64>) -> Result<()> {
+        let replicas = self.mark(arcs, 0)?;
+        self.guarded(rule, "push", self.frontier.count.max(replicas), self.for_frontier(rule))?;
         if self.graph.has_hubs {
-            self.of_rule(rule.name, "push_hubs", self.everywhere(), self.for_frontier(rule))?;
+            self.guarded(rule, "push_hubs", self.everywhere(), self.for_frontier(rule))?;
         }
         Ok(())
     }
@@ -143,16 +164,20 @@ impl Engine {
         let candidates = self.frontier.candidates.unwrap_or(self.graph.view.owned);
         self.clear(&[self.queue_slot(1), slot(turn + 1), Slot::Offers, Slot::Pieces])?;
         let arguments = self.for_frontier(rule).with(from).with(to).with(bound).with(u32::from(is_first));
-        self.of_rule(rule.name, "select", candidates.into(), arguments)?;
+        if let Some(guarding) = &mut self.guarding {
+            guarding.select(then.is_some());
+        }
+        self.guarded(rule, "select", candidates.into(), arguments)?;
         self.frontier.candidates_turn += 1;
         let selected = self.queue_slot(1);
         if let Some(push) = then {
             self.frontier.turn += 1;
             self.frontier.count = candidates.into();
             self.clear_lists(&[self.queue_slot(1)])?;
-            self.launch_push(push)?;
+            self.launch_push(push, None)?;
         }
         let report = self.read_report()?;
+        self.account(if then.is_some() { report.active } else { 0 })?;
         self.take_next(&report);
         self.frontier.candidates = Some(report.length[slot(turn + 1) as usize]);
         let chosen = Tally {
@@ -175,17 +200,23 @@ impl Engine {
         let consumed = if pulls {
             self.become_bits()?;
             let consumed = self.frontier.count;
+            // A pull reads at least one arc for each vertex that looks, and seldom many more.
+            let reads = self.frontier.arcs.min(part.owned() as u64);
             self.clear(&[Slot::Offers])?;
-            self.of_rule(rule.name, "pull", part.locals() as u64, self.for_frontier(rule))?;
+            self.mark(Some(reads), 0)?;
+            self.guarded(rule, "pull", part.locals() as u64, self.for_frontier(rule))?;
             let report = self.read_report()?;
+            self.account(reads)?;
             self.frontier.bits_turn += 1;
             (self.frontier.count, self.frontier.arcs, self.frontier.offers) = (report.active, report.arcs, 0);
             consumed
         } else {
             self.become_queue()?;
+            let arcs = self.frontier.arcs;
             self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
-            self.launch_push(rule)?;
+            self.launch_push(rule, Some(arcs))?;
             let report = self.read_report()?;
+            self.account(arcs)?;
             self.take_next(&report);
             report.consumed
         };
@@ -218,7 +249,7 @@ impl Engine {
         let listed = self.list(&self.lists.listed, Slot::Listed);
         let range = Arguments::default().with(0u32).with(count).with(listed);
         self.own("list_range", count.into(), range)?;
-        let boundary = crate::device::cuda::layout::List { items: self.graph.boundary.address(), ..listed };
+        let boundary = List { items: self.graph.boundary.address(), ..listed };
         let ghosts = u64::from(self.graph.view.locals - self.graph.view.ghost_base);
         let arguments = self.for_frontier(rule).with(boundary).with(1u32).with(1u32);
         self.of_rule(rule.name, "listed", u64::from(count) + ghosts, arguments)?;
@@ -239,7 +270,6 @@ impl Engine {
                 self.of_rule(rule.name, "listed", count.into(), arguments)?;
             }
         }
-        (self.frontier.woken, self.frontier.renewed) = (0, 0);
         Ok(())
     }
 
@@ -251,7 +281,10 @@ impl Engine {
             view.next = view.queue; // they join what is there
             let woken = self.list(&self.lists.woken, Slot::Woken);
             let arguments = self.arguments(rule).with(view).with(woken).with(0u32).with(1u32);
-            self.of_rule(rule.name, "listed", self.frontier.woken.into(), arguments)?;
+            if let Some(guarding) = &mut self.guarding {
+                guarding.sift();
+            }
+            self.guarded(rule, "listed", self.frontier.woken.into(), arguments)?;
             self.frontier.count += u64::from(self.frontier.woken);
             self.frontier.arcs += self.frontier.woken_arcs;
             self.frontier.woken = 0;
@@ -260,7 +293,7 @@ impl Engine {
     }
 
     /// [`Step::pull`](crate::step::Step::pull).
-    pub(crate) fn gather(&mut self, rule: &Rule, part: &Part) -> Result<Tally> {
+    pub(crate) fn gather(&mut self, rule: &Rule, part: &Part, marks: Option<Marks>) -> Result<Tally> {
         if self.long_rows.is_none() {
             self.long_rows = Some(self.find_long_rows(part)?);
         }
@@ -270,7 +303,14 @@ impl Engine {
             let arguments = self.arguments(rule).with(rows);
             self.of_rule(rule.name, "pieces", u64::from(rows.pieces) * u64::from(BLOCK), arguments)?;
         }
-        self.of_rule(rule.name, "rows", part.owned() as u64, self.for_frontier(rule).with(rows))?;
+        let arguments = self.for_frontier(rule).with(rows);
+        match self.watch().zip(marks) {
+            Some((watch, marks)) => {
+                let arguments = arguments.with(watch).with(marks);
+                self.of_rule(rule.name, "guarded_rows", part.owned() as u64, arguments)?;
+            }
+            None => self.of_rule(rule.name, "rows", part.owned() as u64, arguments)?,
+        }
         let report = self.read_report()?;
         self.frontier.news = News::All;
         Ok(Tally {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// The rows in device memory.
 pub(super) struct GraphOnDevice {
     pub(super) view: PartView,
-    _rows: Vec<Memory>,
+    /// Offsets and targets of arcs out, then of arcs in where they lie apart; the rest is only kept.
+    pub(super) rows: Vec<Memory>,
     pub(super) has_hubs: bool,
     pub(super) boundary: Memory,
     pub(super) boundary_len: u32,
@@ -125,6 +126,6 @@ impl GraphOnDevice {
             locals: plan.locals as u32,
         };
         kept.push(ghosts);
-        Ok(GraphOnDevice { view, _rows: kept, has_hubs: plan.pieces > 0, boundary, boundary_len: plan.boundary as u32 })
+        Ok(GraphOnDevice { view, rows: kept, has_hubs: plan.pieces > 0, boundary, boundary_len: plan.boundary as u32 })
     }
 }

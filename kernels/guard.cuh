@@ -1,0 +1,106 @@
+// What protected variants of the operators do beside their work: checksums of what is set once, of what joins frontiers and of what
+// they consume, updates done again by warps that have nothing left to do, and one summary of it all for the host. Unprotected kernels
+// hold none of this: each variant is a kernel of its own.
+#pragma once
+#include "sum.cuh"
+
+// Blocks that a multiprocessor must be able to hold of a protected variant: with 64 registers a thread, so that none spills.
+enum : u32 { GUARDED_BLOCKS = 4 };
+
+// What a superstep leaves for the checker: cleared before it, copied to the host after it. Firsts are complements of the largest, so
+// that 0 means none.
+struct Summary {
+    u64 visited; // checksum of set-once values that were put
+    u64 joined;  // of vertices that joined the next frontier
+    u64 entered; // of vertices that joined the frontier about to be consumed
+    u64 woken;   // of vertices that peers' offers woke
+    u64 consumed;
+    u64 strays; // members of frontiers that are no vertices
+    u64 critical;
+    u64 assigned;
+    u64 assigned_arcs;
+    u64 differing;
+    u64 first_differing;
+    u64 set_twice;
+    u64 first_twice;
+    u64 below;
+    u64 largest; // as bits: moves are not negative, so they compare alike
+    double mass_high, mass_low;
+    u32 listed;
+    u32 claimed;
+    u32 room; // of the list of critical vertices, in this superstep
+    u32 pad;
+};
+
+// What protected variants are given beside.
+struct Watch {
+    Summary* summary;
+    u32* once; // the field whose values are set once, or null
+    u32* critical;
+    u64 critical_capacity;
+    u64 once_initial;
+};
+
+// The term of value `bits` at `place`, as framework/src/protect/seal.rs.
+GK_DEVICE u64 mix(u64 place, u64 bits) {
+    u64 mixed = (bits ^ (place * 0x9e3779b97f4a7c15ull)) * 0xbf58476d1ce4e5b9ull;
+    return mixed ^ (mixed >> 32);
+}
+
+// The term of a member of a frontier.
+GK_DEVICE u64 member(u32 v) { return mix(v, 1); }
+
+// Adds up over the block, once.
+GK_DEVICE void add_up(u64 value, u64* to) {
+    __shared__ u64 room[WARPS];
+    u64 total = block_sum(value, room);
+    if (threadIdx.x == 0 && total != 0) atomicAdd(to, total);
+}
+
+// A vertex at which something was found.
+GK_DEVICE void find(u32 v, u64* count, u64* first) {
+    atomicAdd(count, u64(1));
+    atomicMax(first, ~u64(v));
+}
+
+// The sums that one thread of a protected operator keeps.
+struct Sums {
+    u64 joined, visited;
+};
+
+// `v` joins; its set-once value has been put if `visits`.
+GK_DEVICE void note_joined(const Watch& watch, u32 v, bool visits, Sums& sums) {
+    sums.joined += member(v);
+    if (visits && watch.once) sums.visited += mix(v, watch.once[v]);
+}
+
+// Critical vertices are claimed from the list, a warp each, by warps that are through with their own share of the launch; their update
+// is repeated from values that are frozen for the superstep, and compared. All lanes of a warp come together.
+template <class Again> GK_DEVICE void repeat(const Call& call, const Watch& watch) {
+    Summary* summary = watch.summary;
+    u32 length = summary->listed < summary->room ? summary->listed : summary->room;
+    if (length == 0) return;
+    Again again(call);
+    u64 done = 0, arcs = 0;
+    for (;;) {
+        u32 place = 0;
+        if (lane() == 0) place = atomicAdd(&summary->claimed, 1u);
+        place = __shfl_sync(EVERY_LANE, place, 0);
+        if (place >= length) break;
+        u32 v = watch.critical[place];
+        const Rows& rows = Again::over_incoming ? call.part.in : call.part.out;
+        u64 begin = rows.begin(v), end = rows.end(v);
+        u32 own = again.own(v), found = again.start();
+        for (u64 at = begin + lane(); at < end; at += WARP) found = again.with(found, again.look(call.part, own, rows.targets[at]));
+        for (u32 step = WARP / 2; step > 0; step /= 2) found = again.with(found, __shfl_down_sync(EVERY_LANE, found, step));
+        if (lane() == 0) {
+            done += 1;
+            arcs += end - begin;
+            if (again.differs(own, found)) find(v, &summary->differing, &summary->first_differing);
+        }
+    }
+    if (done > 0) {
+        atomicAdd(&summary->assigned, done);
+        atomicAdd(&summary->assigned_arcs, arcs);
+    }
+}
