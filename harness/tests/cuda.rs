@@ -259,11 +259,17 @@ fn shuffled_schedules_agree_and_no_kernel_is_left_out() {
     let launches = cache.path().join("launches");
     for (graph, algorithm) in graphs().iter().flat_map(|graph| ALGORITHMS.map(|algorithm| (graph, algorithm))) {
         let mut hashes = std::collections::BTreeSet::new();
-        for (seed, workers, ranks) in [("0", "1", "1"), ("1", "2", "1"), ("2", "2", "3")] {
+        for (seed, workers, ranks, protection) in [
+            ("0", "1", "1", &[][..]),
+            ("1", "2", "1", &["--certify", "on"]),
+            ("2", "2", "3", &[]),
+            ("3", "2", "1", &["--fault-tolerance", "on", "--redundancy-budget", "1"]),
+            ("4", "1", "1", &["--fault-tolerance", "on", "--certify", "off"]),
+            ("5", "2", "3", &["--fault-tolerance", "on", "--snapshot-interval", "1"]),
+        ] {
             let graph = graph.to_str().expect("UTF-8");
-            let arguments =
-                [&["--algorithm"], algorithm, &["--graph", graph, "--device", "cuda", "--ranks", ranks, "--verify"]]
-                    .concat();
+            let fixed = &["--graph", graph, "--device", "cuda", "--ranks", ranks, "--verify"];
+            let arguments = [&["--algorithm"], algorithm, fixed, protection].concat();
             let Some(mut command) = simulated(&arguments, cache.path()) else { return };
             command.env("GRAPHALG_SIM_LAUNCHES", &launches);
             let ran = run(
@@ -271,6 +277,7 @@ fn shuffled_schedules_agree_and_no_kernel_is_left_out() {
                 &[("GRAPHALG_SIM_SEED", seed), ("GRAPHALG_SIM_WORKERS", workers), ("GRAPHALG_SIM_DEVICES", "2")],
             );
             assert_eq!(ran.code, Some(0), "{arguments:?}, seed {seed}: {}", ran.err);
+            assert!(!ran.err.contains("ALARM") && !ran.err.contains("REFUTED"), "{arguments:?}: {}", ran.err);
             hashes.insert(ran.value("BENCHMARK_RESULT", "result_hash").to_string());
         }
         assert_eq!(hashes.len(), 1, "{algorithm:?} on {}: {hashes:?}", graph.display());
@@ -301,19 +308,148 @@ fn address_sanitizer_finds_nothing_in_any_kernel_and_would_find_something() {
         command
     };
     for (graph, algorithm) in graphs().iter().flat_map(|graph| ALGORITHMS.map(|algorithm| (graph, algorithm))) {
-        for ranks in ["1", "2"] {
+        for (ranks, protection) in [
+            ("1", &[][..]),
+            ("2", &[]),
+            ("2", &["--fault-tolerance", "on", "--redundancy-budget", "1", "--snapshot-interval", "2"]),
+        ] {
             let graph = graph.to_str().expect("UTF-8");
-            let arguments =
-                [&["--algorithm"], algorithm, &["--graph", graph, "--device", "cuda", "--ranks", ranks]].concat();
+            let fixed = &["--graph", graph, "--device", "cuda", "--ranks", ranks];
+            let arguments = [&["--algorithm"], algorithm, fixed, protection].concat();
             let ran = run(sanitized(&arguments), &[]);
             assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
             assert!(!ran.err.contains("AddressSanitizer"), "{arguments:?}: {}", ran.err);
         }
     }
+    // No strike leads a kernel out of its memory.
+    for (algorithm, options) in STRUCK {
+        let graph = strikable();
+        let graph = graph.to_str().expect("UTF-8");
+        let fixed = ["--algorithm", algorithm, "--graph", graph, "--ranks", "2", "--device", "cuda", "--strikes", "40"];
+        let clean = ["--clean-runs", "1", "--", "--undirected"];
+        let ran = run(sanitized(&[&["inject"], &fixed[..], &clean, options].concat()), &[]);
+        assert!(!ran.err.contains("AddressSanitizer"), "{algorithm}: {}", ran.err);
+        assert_eq!(ran.code, Some(0), "{algorithm}: {}", ran.err);
+    }
     // A field of the embedded graph's 34,546 vertices.
     let ran = run(sanitized(&["--algorithm", "bfs", "--device", "cuda"]), &[("GRAPHALG_SIM_SHORT", "138184")]);
     assert_eq!(ran.code, Some(99), "{}", ran.err);
     assert!(ran.err.contains("heap-buffer-overflow") && ran.err.contains("framework_fill_u32"), "{}", ran.err);
+}
+
+/// Algorithms, with options, that are struck.
+const STRUCK: [(&str, &[&str]); 5] = [
+    ("bfs", &[]),
+    ("cc", &[]),
+    ("kcore", &["-k", "3"]),
+    ("kcore", &["--all-cores"]),
+    ("pagerank", &["--tolerance", "1e-4"]),
+];
+
+/// Two dense spots, a path between them, and a pair apart.
+fn strikable() -> std::path::PathBuf {
+    let spot = |base: i32| (0..12).flat_map(move |u| (0..u).map(move |v| format!("{} {}\n", base + u, base + v)));
+    let mut text: String = spot(0).chain(spot(60)).collect();
+    (11..60).for_each(|v| text += &format!("{v} {}\n", v + 1));
+    program::file("strikable.txt", (text + "200 201\n").as_bytes())
+}
+
+#[test]
+fn strikes_on_simulated_devices_are_labelled_and_never_silent() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let graph = strikable();
+    let graph = graph.to_str().expect("UTF-8");
+    for (algorithm, options) in STRUCK {
+        for ranks in ["1", "3"] {
+            let fixed = ["inject", "--algorithm", algorithm, "--graph", graph, "--ranks", ranks, "--device", "cuda"];
+            let number = ["--strikes", "60", "--clean-runs", "3", "--", "--undirected"];
+            let Some(command) = simulated(&[&fixed[..], &number, options].concat(), cache.path()) else { return };
+            let output = command.env("GRAPHALG_SIM_DEVICES", "2").output().expect("harness starts");
+            let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert_eq!(output.status.code(), Some(0), "{algorithm} on {ranks} ranks: {err}");
+            let line = out.strip_prefix("INJECT_SUMMARY ").expect("a summary");
+            let summary: serde_json::Value = serde_json::from_str(line.trim_end()).expect("JSON");
+            for none in ["silent", "panics", "timeouts", "false_alarms"] {
+                assert_eq!(summary[none], 0, "{algorithm} on {ranks} ranks: {err}");
+            }
+            assert!(summary["detected_recovered"].as_u64() > Some(5), "{algorithm} on {ranks} ranks: {err}");
+            assert_eq!(summary["device"], "simulated");
+            assert!(err.contains("simulated device"), "{err}");
+        }
+    }
+}
+
+#[test]
+fn a_run_of_one_device_goes_on_on_the_other() {
+    let cache = tempfile::tempdir().expect("a folder");
+    for algorithm in [&["bfs"][..], &["kcore", "--all-cores"], &["pagerank", "--tolerance", "1e-3"]] {
+        for (first, second, ranks) in [("cuda", "cpu", "1"), ("cpu", "cuda", "2"), ("cuda", "cuda:1,0", "2")] {
+            let folder = cache.path().join(format!("{}-{first}-{second}", algorithm.concat()));
+            let folder = folder.to_str().expect("UTF-8");
+            let protected = ["--fault-tolerance", "on", "--device", first, "--checkpoint-dir", folder];
+            let fixed = [&protected[..], &["--checkpoint-interval", "2"]].concat();
+            let Some(command) = simulated(&[&["--algorithm"], algorithm, &fixed].concat(), cache.path()) else {
+                return;
+            };
+            let whole = run(command, &[("GRAPHALG_SIM_DEVICES", "2")]);
+            assert_eq!(whole.code, Some(0), "{algorithm:?} on {first}: {}", whole.err);
+            let again = ["resume", folder, "--device", second, "--ranks", ranks];
+            let resumed = run(simulated(&again, cache.path()).expect("as before"), &[("GRAPHALG_SIM_DEVICES", "2")]);
+            assert_eq!(resumed.code, Some(0), "{algorithm:?} on {second}: {}", resumed.err);
+            assert!(resumed.err.contains("resume   from superstep"), "{}", resumed.err);
+            let method = format!(
+                "{}_{}_fault_tolerant",
+                if ranks == "1" { "single" } else { "multi" },
+                if second == "cpu" { "cpu" } else { "gpu" }
+            );
+            assert_eq!(resumed.value("BENCHMARK_METADATA", "method"), method);
+            assert_eq!(resumed.value("BENCHMARK_DETECTION", "certificate"), "held", "{}", resumed.err);
+            if algorithm[0] != "pagerank" {
+                let hash = |ran: &Ran| ran.value("BENCHMARK_RESULT", "result_hash");
+                assert_eq!(hash(&whole), hash(&resumed), "{algorithm:?} from {first} to {second}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_profile_of_a_protected_run_says_what_was_marked_and_done_again() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let traces = cache.path().join("traces");
+    let arguments = ["--algorithm", "bfs", "--device", "cuda", "--fault-tolerance", "on", "--redundancy-budget", "0.3"];
+    let Some(plain) = simulated(&arguments, cache.path()) else { return };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harness_profiling"));
+    command.args(plain.get_args()).envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.env("GRAPHALG_PROFILE_OUTPUT_DIR", &traces);
+    let ran = run(command, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.value("BENCHMARK_METADATA", "method"), "single_gpu_fault_tolerant");
+    let field = |name: &str| ran.value("BENCHMARK_TIMING", name).as_f64().expect("ms");
+    let mut rows = csv::Reader::from_path(traces.join("iteration_timings.rank0000.csv")).expect("timings");
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    for stage in
+        ["score_and_mark", "tolerance_graph_update", "tolerance_gpu_bookkeeping", "d2h_summary", "cpu_validation"]
+    {
+        let of_stage = rows.iter().filter(|row| row.iter().any(|field| field == stage));
+        let sum: f64 = of_stage.map(|row| row.iter().next_back().expect("ms").parse::<f64>().expect("ms")).sum();
+        let whole = field(&format!("{stage}_ms"));
+        assert!(
+            whole > 0.0 && (sum - whole).abs() <= 0.001,
+            "{stage}: rows add up to {sum} ms, the record says {whole}"
+        );
+    }
+    let mut activity = csv::Reader::from_path(traces.join("iteration_activity.rank0000.csv")).expect("activity");
+    let columns = activity.headers().expect("a header").clone();
+    let place = |name: &str| columns.iter().position(|column| column == name).expect("a column");
+    let (active, critical, assigned) =
+        (place("active_vertices"), place("critical_vertices"), place("redundant_tasks_assigned"));
+    let mut sums = (0, 0);
+    for row in activity.records().map(|row| row.expect("a row")) {
+        let number = |place: usize| row[place].parse::<u64>().expect("a number");
+        assert!(number(assigned) <= number(critical) && number(critical) <= number(active), "{row:?}");
+        sums = (sums.0 + number(critical), sums.1 + number(assigned));
+    }
+    assert!(sums.0 > 30_000 && sums.1 > 1_000, "{sums:?}");
 }
 
 #[test]

@@ -178,6 +178,10 @@ impl Engine {
         for (slot, length) in lengths {
             report[16 + slot as usize] = length as u32;
         }
+        if woken.len() * 4 > self.lists.woken.bytes() {
+            // A part without peers has no room for them; those of a run on more ranks are looked at all the same.
+            self.lists.woken = Memory::new(&self.context, part.owned() * 4)?;
+        }
         let mut uploader = Uploader::new(&self.context, pool)?;
         for (slot, memory) in self.columns.iter().enumerate() {
             match fields.column(slot) {
