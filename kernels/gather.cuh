@@ -71,8 +71,8 @@ struct WatchedBook {
         u64 degree = part.out.degree(v) + (marks.both ? part.in.degree(v) : 0);
         if (degree >= marks.always_from) return;
         double structure = marks.log_most > 0.0 ? log1p(static_cast<double>(degree)) / marks.log_most : 0.0;
-        double change = last / marks.whole;
-        raised += marks.a * structure + marks.b * (change < 1.0 ? change : 1.0) >= marks.t;
+        double missing = marks.t - marks.a * structure;
+        raised += missing <= marks.b && last >= missing / marks.b * marks.whole;
     }
 };
 

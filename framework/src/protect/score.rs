@@ -3,6 +3,7 @@
 //! `structure(v) = ln(1 + deg) / ln(1 + max deg)`, over the whole graph, so marks do not depend on the number of ranks. The score
 //! rises with the degree, so for a given change a threshold on the degree says the same: no logarithm is taken per vertex.
 
+use crate::device::cuda::layout::Marks;
 use crate::error::Result;
 use crate::id::LocalId;
 use crate::partition::Part;
@@ -82,14 +83,11 @@ impl Score {
         self.always
     }
 
-    /// The least change that makes any vertex critical that is not so without; infinite if none does.
-    pub(crate) fn least_change(&self) -> f64 {
-        if self.always_from == 0 || self.weights.b == 0.0 {
-            return f64::INFINITY;
-        }
-        let missing = self.weights.t - self.score(self.always_from - 1, 0.0);
-        // A little less, so that rounding cannot hide a vertex from the exact question.
-        missing.max(0.0) / self.weights.b * (1.0 - 1e-12)
+    /// The least change that makes a vertex of that degree critical; infinite if it is so anyway or never.
+    fn least_change(&self, degree: u64) -> f64 {
+        let missing = self.weights.t - self.score(degree, 0.0);
+        let is_raised = degree < self.always_from && missing <= self.weights.b;
+        if is_raised { missing / self.weights.b } else { f64::INFINITY }
     }
 
     /// Whether degrees count arcs in and out.
@@ -97,19 +95,46 @@ impl Score {
         self.both
     }
 
-    /// For the kernels of a device: critical are moves from `cutoff` on, of at most `whole`.
-    pub(crate) fn on_device(&self, floor: f64, cutoff: f64, whole: f64) -> crate::device::cuda::layout::Marks {
+    /// For the kernels of a device; `whole` as in [`Needed`].
+    pub(crate) fn on_device(&self, floor: f64, whole: f64) -> Marks {
         let Weights { a, b, t } = self.weights;
         let log_most = (self.degree_max as f64).ln_1p();
         let (always_from, both) = (self.always_from, self.both.into());
-        crate::device::cuda::layout::Marks { floor, cutoff, whole, a, b, t, log_most, always_from, both }
+        // No smaller move makes anything critical; a little less, so that rounding hides nothing.
+        let least = self.always_from.checked_sub(1).map_or(f64::INFINITY, |degree| self.least_change(degree));
+        let cutoff = if whole.is_finite() { least * whole * (1.0 - 1e-12) } else { f64::INFINITY };
+        Marks { floor, cutoff, whole, a, b, t, log_most, always_from, both }
     }
 
-    /// Whether `v` is critical with this change, and would not be without.
-    #[inline]
-    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, change: f64) -> bool {
-        let degree = self.degree(part, v);
-        degree < self.always_from && self.score(degree, change.min(1.0)) >= self.weights.t
+    /// Those changes by degree, for `Needed`.
+    pub(crate) fn least_changes(&self) -> Vec<f64> {
+        (0..=self.degree_max.min(BY_DEGREE)).map(|degree| self.least_change(degree)).collect()
+    }
+}
+
+/// Degrees up to this are looked up.
+const BY_DEGREE: u64 = 4096;
+
+/// How far vertices must move to be critical, where they are not so without.
+pub(crate) struct Needed<'m> {
+    pub(crate) score: Score,
+    pub(crate) by_degree: &'m [f64],
+    /// The move that counts as a change of 1; infinite where moves do not count.
+    pub(crate) whole: f64,
+}
+
+impl Needed<'_> {
+    /// Whether `v`, which moved by that much, is critical and would not be if it had not.
+    #[inline(always)]
+    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, moved: f64) -> bool {
+        let degree = self.score.degree(part, v);
+        let least = self.by_degree.get(degree as usize).copied().unwrap_or_else(|| self.beyond(degree));
+        moved >= least * self.whole
+    }
+
+    #[cold]
+    fn beyond(&self, degree: u64) -> f64 {
+        self.score.least_change(degree)
     }
 }
 
@@ -138,8 +163,8 @@ mod tests {
                 let structure = if degree_max > 0 { (1.0 + degree as f64).ln() / most } else { 0.0 };
                 let exact = a * structure + b * change - t;
                 prop_assert!(exact.abs() < 1e-12 || (degree >= least) == (exact > 0.0), "degree {degree}, least {least}");
-                let is_raised = degree < score.always_from && exact >= 1e-12;
-                prop_assert!(!is_raised || change >= score.least_change(), "degree {degree}");
+                let is_raised = degree < score.always_from && exact > 0.0;
+                prop_assert!(exact.abs() < 1e-12 || (change >= score.least_change(degree)) == is_raised, "degree {degree}");
             }
         }
     }
