@@ -96,7 +96,7 @@ impl<'r> Step<'r> {
     /// When the device fails.
     pub(crate) fn reset(&mut self) -> Result<()> {
         match &mut self.engine {
-            Some(engine) => engine.forget(self.part)?,
+            Some(engine) => engine.forget(self.part, self.pool)?,
             None => {
                 for (slot, spec) in self.fields.specs().iter().enumerate() {
                     fill(self.fields.column(slot), spec, self.pool);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The rows in device memory.
 pub(super) struct GraphOnDevice {
     pub(super) view: PartView,
-    /// Offsets and targets of arcs out, then of arcs in where they lie apart; the rest is only kept.
+    /// Offsets and targets of arcs out, then of arcs in where they lie apart, then the global numbers of ghosts.
     pub(super) rows: Vec<Memory>,
     pub(super) has_hubs: bool,
     pub(super) boundary: Memory,
@@ -127,5 +127,21 @@ impl GraphOnDevice {
         };
         kept.push(ghosts);
         Ok(GraphOnDevice { view, rows: kept, has_hubs: plan.pieces > 0, boundary, boundary_len: plan.boundary as u32 })
+    }
+
+    /// Puts the arcs, ghosts and boundary onto the device once more: what lies there may have been damaged.
+    pub(super) fn renew(&self, context: &Arc<Context>, stream: &Stream, part: &Part, pool: &Pool) -> Result<()> {
+        let mut uploader = Uploader::new(context, pool)?;
+        let directions = [Some(part.outgoing()), part.incoming_apart()];
+        for (pair, rows) in self.rows.chunks_exact(2).zip(directions.into_iter().flatten()) {
+            uploader.put(stream, &pair[0], &rows.offsets()[..=part.locals()])?;
+            uploader.put(stream, &pair[1], rows.targets())?;
+        }
+        let globals: Vec<u32> = part.ghost_globals().iter().map(|ghost| ghost.0).collect();
+        if let Some(ghosts) = self.rows.last() {
+            uploader.put(stream, ghosts, &globals)?;
+        }
+        uploader.put(stream, &self.boundary, part.routes().boundary())?;
+        stream.synchronize() // the pinned buffers go
     }
 }

@@ -155,7 +155,7 @@ impl Engine {
 
     /// Puts fields and frontier back. Members that are no vertices of the part are dropped.
     pub(crate) fn resume(&mut self, part: &Part, pool: &Pool, fields: &Fields, from: &Resting) -> Result<()> {
-        self.forget(part)?;
+        self.forget(part, pool)?;
         let leaving = self.leave()?;
         let owned = |list: &[LocalId]| -> Vec<u32> {
             list.iter().filter(|v| v.index() < part.owned()).map(|v| v.number()).collect()
@@ -216,9 +216,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Goes back to before `init`: initial values, an empty frontier.
-    pub(crate) fn forget(&mut self, part: &Part) -> Result<()> {
+    /// Goes back to before `init`: initial values, an empty frontier, the arcs as the host has them.
+    pub(crate) fn forget(&mut self, part: &Part, pool: &Pool) -> Result<()> {
         self.health()?;
+        self.graph.renew(&self.context, &self.compute, part, pool)?;
         self.fill_columns()?;
         let lists = &self.lists;
         for memory in lists.bits.iter().chain([&lists.joined, &lists.marks, &self.report]) {
