@@ -90,9 +90,11 @@ impl Score {
 
     /// The least change that makes a vertex of that degree critical; infinite if it is so anyway or never.
     fn least_change(&self, degree: u64) -> f64 {
+        if degree >= self.always_from {
+            return f64::INFINITY;
+        }
         let missing = self.weights.t - self.score(degree, 0.0);
-        let is_raised = degree < self.always_from && missing <= self.weights.b;
-        if is_raised { missing / self.weights.b } else { f64::INFINITY }
+        if missing <= self.weights.b { missing / self.weights.b } else { f64::INFINITY }
     }
 
     /// Those changes by degree, for `Needed`.
