@@ -186,9 +186,9 @@ framework_guarded_merge(const Part part, const u32* vertices, const u64* values,
         part, vertices, values, count, columns, marks, woken, report,
         [&](u32 slot, u32 v, u64 now, u64 next) {
             if (!watch.once || columns.address[slot] != reinterpret_cast<u64>(watch.once)) return;
-            visited += mix(v, next);
+            visited += once_term(v, next);
             if (now == watch.once_initial) return;
-            visited -= mix(v, now);
+            visited -= once_term(v, now);
             find(v, &watch.summary->set_twice, &watch.summary->first_twice);
         },
         [&](u32 v) { joined += member(v); });

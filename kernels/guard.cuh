@@ -47,6 +47,9 @@ GK_DEVICE u64 mix(u64 place, u64 bits) {
     return mixed ^ (mixed >> 32);
 }
 
+// The term of a set-once value, as framework/src/protect/watch.rs: an odd weight times a hash.
+GK_DEVICE u64 once_term(u32 v, u64 bits) { return (2 * u64(v) + 1) * mix(0, bits); }
+
 // The term of a member of a frontier.
 GK_DEVICE u64 member(u32 v) { return mix(v, 1); }
 
@@ -71,7 +74,7 @@ struct Sums {
 // `v` joins; its set-once value has been put if `visits`.
 GK_DEVICE void note_joined(const Watch& watch, u32 v, bool visits, Sums& sums) {
     sums.joined += member(v);
-    if (visits && watch.once) sums.visited += mix(v, watch.once[v]);
+    if (visits && watch.once) sums.visited += once_term(v, watch.once[v]);
 }
 
 // Critical vertices are claimed from the list, a warp each, by warps that are through with their own share of the launch; their update
