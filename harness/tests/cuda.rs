@@ -363,7 +363,7 @@ fn strikes_on_simulated_devices_are_labelled_and_never_silent() {
         for ranks in ["1", "3"] {
             let fixed = ["inject", "--algorithm", algorithm, "--graph", graph, "--ranks", ranks, "--device", "cuda"];
             let number = ["--strikes", "60", "--clean-runs", "3", "--", "--undirected"];
-            let Some(command) = simulated(&[&fixed[..], &number, options].concat(), cache.path()) else { return };
+            let Some(mut command) = simulated(&[&fixed[..], &number, options].concat(), cache.path()) else { return };
             let output = command.env("GRAPHALG_SIM_DEVICES", "2").output().expect("harness starts");
             let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             assert_eq!(output.status.code(), Some(0), "{algorithm} on {ranks} ranks: {err}");
