@@ -63,7 +63,7 @@ impl<'d> Place<'d> {
         Place { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
     }
 
-    fn waiting(self) -> Waiting {
+    pub(crate) fn waiting(self) -> Waiting {
         // Spinning threads that share a core hold each other up.
         if self.ranks * self.threads <= cores() { Waiting::Spin } else { Waiting::Park }
     }

@@ -61,6 +61,13 @@ impl Rows {
         *at(&self.offsets, LocalId::new(v.number() + ahead))
     }
 
+    /// The rows of `first` up to `end`, which is at most the number of local vertices, as one; and its place in [`Rows::targets`].
+    #[inline(always)]
+    pub(crate) fn stretch(&self, first: LocalId, end: LocalId) -> (u64, &[LocalId]) {
+        let (from, to) = (self.begin(first, 0), self.begin(end, 0));
+        (from, row(&self.targets, from, to))
+    }
+
     /// Asks for the offsets of `v` to be brought near.
     #[inline(always)]
     pub(crate) fn prefetch_offsets(&self, v: LocalId) {
