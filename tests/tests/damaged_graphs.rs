@@ -26,7 +26,8 @@ fn made(case: &Case, seed: u64) -> Result<Graph> {
     let kron = Recipe { generator: Generator::Kron, scale: 8, edge_factor: 6, seed }.graph(View::Symmetric)?;
     let rows = (0..kron.vertices() as u32).map(|v| (v, kron.outgoing().row(v)));
     let some = |v: u32, u: u32| (v ^ u).is_multiple_of(3) || v < u;
-    let arcs: Vec<_> = rows.flat_map(|(v, row)| row.iter().map(move |&u| (v, u))).filter(|&(v, u)| some(v, u)).collect();
+    let arcs: Vec<_> =
+        rows.flat_map(|(v, row)| row.iter().map(move |&u| (v, u))).filter(|&(v, u)| some(v, u)).collect();
     let arcs: Vec<(i64, i64)> = arcs.into_iter().map(|(v, u)| (v.into(), u.into())).collect();
     Graph::from_pairs("kron-8", &arcs, true, view)
 }
@@ -88,10 +89,9 @@ fn struck_arcs_are_mended_for_every_algorithm_on_one_rank_and_three() {
 
 #[test]
 fn without_a_loader_or_with_another_graph_the_run_ends_in_an_error_that_says_so() {
-    for (options, other, says) in [
-        (["-k", "3"], None, "no way to load it again"),
-        (["-k", "3"], Some(6), "does not give the same arcs"),
-    ] {
+    for (options, other, says) in
+        [(["-k", "3"], None, "no way to load it again"), (["-k", "3"], Some(6), "does not give the same arcs")]
+    {
         let case = Case::new("kcore", &options);
         let graph = made(&case, 5).expect("a graph");
         let right = case.run(&graph, 1, 1).expect("a clean run").answer;
@@ -117,7 +117,8 @@ fn an_error_of_the_loader_is_the_error_of_the_run() {
     let case = Case::new("kcore", &["--all-cores"]);
     let graph = made(&case, 5).expect("a graph");
     let loader = || Err(Error::usage("the file is gone"));
-    let failed = (0..SEEDS).filter_map(|seed| struck(&case, &graph, Some(&loader), 1, strike(Model::Warp32, 1, seed)).err());
+    let failed =
+        (0..SEEDS).filter_map(|seed| struck(&case, &graph, Some(&loader), 1, strike(Model::Warp32, 1, seed)).err());
     let failed: Vec<_> = failed.map(|error| error.to_string()).collect();
     assert!(!failed.is_empty() && failed.iter().all(|error| error == "the file is gone"), "{failed:?}");
 }
@@ -145,7 +146,8 @@ fn a_later_trial_on_other_arcs_loads_the_graph_again() {
     let reload = Reload::from(&loader);
     let protection = protection();
     for ranks in [1, 2] {
-        let plan = Plan { place: Place::new(ranks, 1), protection: &protection, resumable: None, reload: Some(&reload) };
+        let plan =
+            Plan { place: Place::new(ranks, 1), protection: &protection, resumable: None, reload: Some(&reload) };
         for graph in [&graph, &other] {
             let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off).expect("a run");
             assert!(trial.end.is_sound && is_equal(&trial.answer, &right));

@@ -92,3 +92,45 @@ pub(super) fn bounds_of(v: LocalId, arcs: u64, outgoing: u64) -> u64 {
     let counts = arcs.wrapping_mul(ODD.rotate_left(16) | 1);
     counts.wrapping_add(outgoing.wrapping_mul(ODD.rotate_left(32) | 1)).wrapping_mul(factor)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sum(numbers: &[u32]) -> u64 {
+        let row: Vec<LocalId> = numbers.iter().map(|&number| LocalId::new(number)).collect();
+        targets((0, &row))
+    }
+
+    proptest! {
+        #[test]
+        fn the_terms_of_a_row_do_not_depend_on_how_it_is_cut(
+            numbers in prop::collection::vec(any::<u32>(), 0..70),
+            cut in 0usize..70,
+        ) {
+            let row: Vec<LocalId> = numbers.iter().map(|&number| LocalId::new(number)).collect();
+            let (first, rest) = row.split_at(cut.min(row.len()));
+            let parts = targets((0, first)).wrapping_add(targets((first.len() as u64, rest)));
+            prop_assert_eq!(targets((0, &row)), parts);
+        }
+
+        #[test]
+        fn changed_and_exchanged_targets_show(
+            mut numbers in prop::collection::vec(0u32..1 << 20, 2..200),
+            (one, other, count, bit) in (0usize..200, 0usize..200, 1usize..33, 0u32..32),
+        ) {
+            let whole = sum(&numbers);
+            let (one, other) = (one % numbers.len(), other % numbers.len());
+            let kept = numbers.clone();
+            numbers[one] ^= 1 << bit;
+            prop_assert_ne!(sum(&numbers), whole);
+            numbers.clone_from(&kept);
+            numbers.iter_mut().skip(one).take(count).for_each(|number| *number ^= 1 << bit);
+            prop_assert_ne!(sum(&numbers), whole);
+            numbers.clone_from(&kept);
+            numbers.swap(one, other);
+            prop_assert_eq!(sum(&numbers) == whole, kept[one] == kept[other]);
+        }
+    }
+}
