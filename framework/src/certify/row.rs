@@ -29,10 +29,21 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Folds over the neighbours in four strands, each from `start`, so that no term waits for the one before; `join` puts strands
-    /// together. The order is fixed: the same row gives the same bits.
+    /// Folds over the neighbours, one after the other: where a term adds a cycle or two.
     #[inline(always)]
-    pub fn fold<A: Copy>(&self, start: A, mut term: impl FnMut(A, LocalId) -> A, join: impl Fn(A, A) -> A) -> A {
+    pub fn fold<A>(&self, start: A, mut term: impl FnMut(A, LocalId) -> A) -> A {
+        self.targets.iter().fold(start, |value, &u| term(value, u))
+    }
+
+    /// Folds over the neighbours in four strands, each from `start`, so that a slow term does not wait for the one before; `join`
+    /// puts strands together. The order is fixed: the same row gives the same bits.
+    #[inline(always)]
+    pub fn fold_in_strands<A: Copy>(
+        &self,
+        start: A,
+        mut term: impl FnMut(A, LocalId) -> A,
+        join: impl Fn(A, A) -> A,
+    ) -> A {
         let (fours, rest) = self.targets.as_chunks::<4>();
         let mut strands = [start; 4];
         for four in fours {
@@ -49,8 +60,7 @@ impl Row<'_> {
     /// How many neighbours hold to that.
     #[inline(always)]
     pub fn count(&self, mut holds: impl FnMut(LocalId) -> bool) -> u64 {
-        // No row of a part is longer than a u32 counts: targets are distinct vertices.
-        self.fold(0u32, |count, u| count.wrapping_add(u32::from(holds(u))), u32::wrapping_add).into()
+        self.fold(0, |count, u| count + u64::from(holds(u)))
     }
 
     /// How many neighbours.

@@ -36,7 +36,7 @@ const INFINITE: u64 = u64::MAX;
 
 fn judge<L: Lookup>(audit: &Audit<'_>, levels: &L, source: Option<LocalId>) -> Verdict {
     let right = |v: LocalId, row: Row<'_>| {
-        let nearest = row.fold(L::INFINITE, |nearest, u| nearest.min(levels.get(u)), u32::min);
+        let nearest = row.fold_in_strands(L::INFINITE, |nearest, u| nearest.min(levels.get(u)), u32::min);
         match nearest {
             _ if Some(v) == source => 0,
             nearest if nearest == L::INFINITE => INFINITE,

@@ -37,9 +37,9 @@ pub(crate) fn certify(scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
     let is_alone = part.owned() == part.graph_vertices();
     let differs = |own: u32, row: Row<'_>| {
         if own == frequent {
-            row.fold(1, |all, u| all & is_frequent.get(u), |a, b| a & b) == 0
+            row.fold(1, |all, u| all & is_frequent.get(u)) == 0
         } else {
-            row.fold(0, |differs, u| differs | (label.get(u) ^ own), |a, b| a | b) != 0
+            row.fold(0, |differs, u| differs | (label.get(u) ^ own)) != 0
         }
     };
     // Beside a smaller first neighbour of the same label a vertex needs no more; the others do, but for the one that is named.

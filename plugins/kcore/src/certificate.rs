@@ -117,12 +117,10 @@ fn all_cores<L: Lookup>(audit: &mut Audit<'_>, steps: &L) -> Result<Verdict> {
     // Neighbours of at least the same core number, and those not gone before.
     let counts = |v: LocalId, core: u32, row: Row<'_>| {
         let (first, own) = (first_of.get(core as usize).copied().unwrap_or(0), steps.get(v));
-        let term = |(peers, left): (u32, u32), u| {
+        row.fold((0u64, 0u64), |(peers, left), u| {
             let theirs = steps.get(u);
-            (peers + u32::from(theirs >= first), left + u32::from(theirs >= own))
-        };
-        let (peers, left) = row.fold((0, 0), term, |(peers, left), (p, l)| (peers + p, left + l));
-        (u64::from(peers), u64::from(left))
+            (peers + u64::from(theirs >= first), left + u64::from(theirs >= own))
+        })
     };
     let scan = audit.scan(DEGREE, |v, core, row, (): &mut ()| {
         let (peers, left) = counts(v, core, row);

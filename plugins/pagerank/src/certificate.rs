@@ -55,7 +55,7 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
     });
     let sinks = audit.talk.sum(sinks)?.value();
     let base = (1.0 - damping + damping * sinks) / n;
-    let next = |row: Row<'_>| base + damping * row.fold(0.0, |sum, u| sum + brought.get(u), |a, b| a + b);
+    let next = |row: Row<'_>| base + damping * row.fold_in_strands(0.0, |sum, u| sum + brought.get(u), |a, b| a + b);
     let scan = audit.scan(RANK, |v, found, row, moved: &mut Moved| {
         let by = (found - next(row)).abs();
         moved.change.add(by);
