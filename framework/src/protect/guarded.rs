@@ -14,6 +14,7 @@ use super::snapshot::Snapshot;
 use super::watch::Watch;
 use super::{Interval, Protection, Recovery, Seals, agree_on_max};
 use crate::algorithm::{GraphAlgorithm, Tally};
+use crate::certify::ArcSums;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::fault::{FaultTolerance, Finding, Redundancy, Round, Verdict};
@@ -93,6 +94,7 @@ pub struct Guarded<'r> {
     pub(super) is_alarmed: bool,
     pub(super) has_given_up: bool,
     pub(super) answer_sum: Option<u64>,
+    is_rebuilding: bool,
 }
 
 struct Slot {
@@ -159,7 +161,18 @@ impl<'r> Guarded<'r> {
             is_alarmed: false,
             has_given_up: false,
             answer_sum: None,
+            is_rebuilding: false,
         })
+    }
+
+    /// What was known before the part was cut again.
+    pub(crate) fn remember(&mut self, past: Detection) {
+        self.detection = past;
+    }
+
+    /// Whether the part must be cut again.
+    pub(crate) fn is_rebuilding(&self) -> bool {
+        self.is_rebuilding
     }
 
     /// The state of a broken-off run is in place.
@@ -175,8 +188,8 @@ impl<'r> Guarded<'r> {
 
     /// What all ranks know of the run, and the sum that the gathered answer must have.
     pub fn into_detection(mut self) -> (Detection, Option<u64>) {
-        self.detection.queue_waits = self.checker.waits;
-        self.detection.checkpoints = self.checker.written;
+        self.detection.queue_waits += self.checker.waits;
+        self.detection.checkpoints += self.checker.written;
         (self.detection, self.answer_sum)
     }
 
@@ -448,13 +461,20 @@ impl Guard for Guarded<'_> {
         step: &mut Step<'_>,
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
-    ) -> Result<()> {
+    ) -> Result<Next> {
         let target = self.target.take().unwrap_or(Target::Start);
         let reached = step.index;
         let iteration = reached.saturating_sub(1);
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         self.checker.forget_suspect();
+        // Before anything is redone: from damaged arcs it would come out wrong again.
+        if self.protection.certify && self.is_graph_damaged(step, exchange)? {
+            self.detection.iterations_redone += u64::from(reached);
+            let end = clock.started().elapsed();
+            clock.span(Stage::Bookkeeping, iteration, begin, end);
+            return Ok(Next::Rebuild);
+        }
         let slot = self.agree_on_slot(target, exchange)?;
         let mut start = None;
         match slot {
@@ -481,7 +501,7 @@ impl Guard for Guarded<'_> {
         self.detection.iterations_redone += u64::from(reached.saturating_sub(step.index));
         (self.is_due, self.is_frontier_whole) = (false, true);
         self.begin(step, clock);
-        Ok(())
+        Ok(Next::GoOn)
     }
 
     fn drain<P: Probe>(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>, clock: &mut Clock<P>) -> Result<()> {
@@ -511,6 +531,22 @@ impl Guard for Guarded<'_> {
 }
 
 impl Guarded<'_> {
+    /// Whether any rank's arcs are not those that were loaded. What was seen until now is gathered then: this guard ends.
+    fn is_graph_damaged(&mut self, step: &Step<'_>, exchange: &mut Exchange<'_>) -> Result<bool> {
+        let is_damaged = step.part.is_damaged(step.pool);
+        if agree_on_max(exchange.transport(), is_damaged.into())? == 0 {
+            return Ok(false);
+        }
+        self.batch(exchange.transport())?;
+        self.detection.refuted.get_or_insert_with(|| Finding {
+            rule: ArcSums::RULE.into(),
+            vertex: None,
+            evidence: "the graph in memory is damaged".into(),
+        });
+        self.is_rebuilding = true;
+        Ok(true)
+    }
+
     /// Judges the last state as a snapshot's is judged: where no certificate does.
     fn judge_live(&mut self, algorithm: &dyn GraphAlgorithm, step: &Step<'_>) {
         let older = self.slots.iter().rev().find(|slot| slot.is_sound == Some(true)).map(|slot| &*slot.snapshot);

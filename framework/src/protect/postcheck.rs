@@ -149,7 +149,7 @@ impl Guarded<'_> {
     }
 
     /// Reduces the evidence of all supersteps since the last batch; the earliest superstep that any rank suspects.
-    fn batch(&mut self, transport: &mut dyn Transport) -> Result<u32> {
+    pub(super) fn batch(&mut self, transport: &mut dyn Transport) -> Result<u32> {
         let evidence = self.checker.evidence().to_bytes();
         let mut mine = Vec::with_capacity(16 + evidence.len() + 16 * self.messages.len());
         mine.extend_from_slice(&u64::from(self.checker.suspect()).to_le_bytes());

@@ -7,6 +7,7 @@ use framework::error::{Error, Result};
 use framework::graph::Graph;
 use framework::probe::Off;
 use framework::protect::{Certified, Protection};
+use framework::reload::{Loader, Reload};
 use framework::run::{Place, Plan, Trial, protected_trial};
 use framework::strike::{Hit, Strike, struck_trial};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub(crate) struct Campaign {
     place: Place<'static>,
     protection: Arc<Protection>,
     make: Arc<Make>,
+    /// Where a struck graph comes from again.
+    loader: Arc<Loader<'static>>,
     timeout: Duration,
     /// Two answers of reals are equal within this, in L1.
     bound: Option<f64>,
@@ -54,6 +57,7 @@ impl Campaign {
         place: Place<'static>,
         protection: Protection,
         make: Arc<Make>,
+        loader: Arc<Loader<'static>>,
         timeout: u64,
     ) -> Result<Campaign> {
         let mut one = make()?;
@@ -63,7 +67,7 @@ impl Campaign {
         // timing schema v9: two ranks are equal within 2 t d / (1 - d).
         let bound = number("tolerance").zip(number("damping")).map(|(t, d)| 2.0 * t * d / (1.0 - d));
         let timeout = Duration::from_secs(timeout);
-        Ok(Campaign { algorithm, graph, place, protection: Arc::new(protection), make, timeout, bound })
+        Ok(Campaign { algorithm, graph, place, protection: Arc::new(protection), make, loader, timeout, bound })
     }
 
     /// Runs without a strike.
@@ -73,7 +77,7 @@ impl Campaign {
     pub(crate) fn clean(&self, runs: u32) -> Result<Clean> {
         let mut clean: Option<Clean> = None;
         for _ in 0..runs {
-            let plan = Plan { place: self.place, protection: &self.protection, resumable: None };
+            let plan = Plan { place: self.place, protection: &self.protection, resumable: None, reload: None };
             let trial = protected_trial(&self.graph, &plan, &*self.make, &|_| Off)?;
             if !trial.end.converged {
                 return Err(Error::usage("a run without a strike does not converge, so strikes have no right answer"));
@@ -113,8 +117,10 @@ impl Campaign {
         let (sender, receiver) = channel();
         let (graph, protection, make, place) =
             (Arc::clone(&self.graph), Arc::clone(&self.protection), Arc::clone(&self.make), self.place);
+        let loader = Arc::clone(&self.loader);
         let run = move || {
-            let plan = Plan { place, protection: &protection, resumable: None };
+            let reload = Reload::from(&*loader);
+            let plan = Plan { place, protection: &protection, resumable: None, reload: Some(&reload) };
             // Nobody listens any more if the watchdog gave up.
             let _ = sender.send(struck_trial(&graph, &plan, &*make, strike));
         };

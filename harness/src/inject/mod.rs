@@ -11,7 +11,7 @@ mod record;
 mod summary;
 
 use crate::cli::parse_run;
-use crate::command::run::{load, place};
+use crate::command::run::{load, place, reader};
 use crate::device::{Chosen, DeviceChoice};
 use crate::experiment::durable;
 use crate::people::say;
@@ -144,9 +144,17 @@ impl Inject {
             durable::folder(folder)?;
         }
         let graph = load(&typed.options, algorithm.as_ref(), typed.entry.name, false)?;
+        let loader = reader(&typed.options, algorithm.as_ref())?;
         let is_quiet = protection.recovery == Recovery::Off;
-        let campaign =
-            Campaign::new(typed.entry.name, Arc::new(graph), place, protection, Arc::new(make), self.timeout.into())?;
+        let campaign = Campaign::new(
+            typed.entry.name,
+            Arc::new(graph),
+            place,
+            protection,
+            Arc::new(make),
+            Arc::new(loader),
+            self.timeout.into(),
+        )?;
         let clean = campaign.clean(self.clean_runs)?;
         let range = Range { pairs, ranks, iterations: clean.iterations };
         say(&format!(
