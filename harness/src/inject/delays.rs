@@ -41,7 +41,8 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
     let what = rows.first().map(|row| format!("{} on {}, {} ranks", row.algorithm, row.graph, row.ranks));
     let what = format!("{}: {found} strikes with a verdict, of {}", what.unwrap_or_default(), rows.len());
     canvas.text("faint", 14.0, (24.0, 56.0), Anchor::Start, &what);
-    let legend = [(COLOURS[0], "found by tier 1, while the run went on"), (COLOURS[1], "by tier 2, the certificate at the end")];
+    let legend =
+        [(COLOURS[0], "found by tier 1, while the run went on"), (COLOURS[1], "by tier 2, the certificate at the end")];
     let mut y = canvas.legend(84.0, &legend.map(|(colour, words)| (colour, words.to_owned()))) + 4.0;
     let (left, right) = (190.0, WIDTH - 300.0);
     let place = |delay: u32| left + f64::from(delay + 1).log2() / f64::from(worst + 1).log2().max(1.0) * (right - left);

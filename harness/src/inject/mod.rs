@@ -33,14 +33,15 @@ use std::sync::Arc;
 use summary::Summary;
 use watch::Watch;
 
-const ABOUT: &str = "Put faults into protected runs, and count what becomes of them
+const AFTER_HELP: &str = "A strike is one fault in one protected run: a value, message or arc changes behind the program's
+back, as a particle or a worn part would change it. The answer is compared with that of runs
+without a fault, so every strike ends in one of four ways:
+  masked                   right answer, nothing noticed
+  detected and recovered   noticed, and the answer is right all the same
+  detected, not recovered  noticed; the run says so and ends with exit code 1
+  silent                   wrong answer, exit code 0: this must never happen
 
-Each strike is one protected run with one fault in it: a value, message or arc changes behind the program's back, as a particle or a worn \
-part would change it. The answer is compared with that of runs without a fault. Every strike ends in one of four ways: masked (right answer, \
-nothing noticed), detected and recovered (noticed, right answer), detected and not recovered (the run says so and ends with exit \
-code 1), or silent (wrong answer, exit code 0), which must never happen.";
-
-const AFTER_HELP: &str = "Models, what a strike does:
+Models, what a strike does:
   bit1, bitflip  one bit of a value flips          zero          a value becomes 0
   bit2           two bits of a value flip          stale         the update of a value is lost
   random         a value becomes any other one     warp32, warp  32 neighbouring values change
@@ -49,16 +50,19 @@ const AFTER_HELP: &str = "Models, what a strike does:
 
 Targets, what it hits:
   field          a value of a vertex, at rest or as an update leaves it
-  frontier       the list of active vertices       ghost         a copy of a peer's vertex, or a message (from 2 ranks on)
+  frontier       the list of active vertices
+  ghost          a copy of a peer's vertex, or a message to it (from 2 ranks on)
   summary        numbers left for the checker      checker       the checker's own result
   graph          arcs, after they were loaded      answer        the answer, after its certificate
 
 Pairs that make no sense are left out (a summary is no message). Options of the algorithm and of the run follow `--`.
 
 Examples:
-  harness inject --algorithm kcore --ranks 2 --strikes 1000 --seed 7 --output strikes -- -k 5
-  harness inject --algorithm kcore --ranks 2 --repeat 1234567 -- -k 5     one row again, by the seed in strikes.csv
-  harness inject --algorithm bfs --strikes 200 -- --certify off           what tier 1 catches alone
+  harness inject --algorithm kcore --ranks 2 --strikes 1000 --output strikes -- -k 5
+  harness inject --algorithm kcore --ranks 2 --repeat 1234567 -- -k 5
+                 (that row of strikes.csv again, by its seed)
+  harness inject --algorithm bfs --strikes 200 -- --certify off
+                 (what tier 1 catches alone)
 
 stdout gets one line, INJECT_SUMMARY {...}. The folder gets strikes.csv (a row a strike), summary.json, and the plots outcomes and delays.
 
@@ -72,7 +76,7 @@ const CHANCES: u32 = 200;
 
 /// Options of `inject`.
 #[derive(Args, Clone, Debug)]
-#[command(long_about = ABOUT, after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Inject {
     /// The algorithm (`harness list` shows them)
     #[arg(long, value_name = "NAME")]
@@ -297,10 +301,9 @@ const IDLE: [(&str, &str); 8] = [
 fn refuse_idle(typed: &Typed) -> Result<()> {
     let is_given = |id: &str| typed.matches.value_source(id) == Some(ValueSource::CommandLine);
     match IDLE.iter().find(|(id, _)| is_given(id)) {
-        Some((id, why)) => Err(Error::usage(format!(
-            "--{} has no effect on strikes ({why}); leave it out",
-            id.replace('_', "-")
-        ))),
+        Some((id, why)) => {
+            Err(Error::usage(format!("--{} has no effect on strikes ({why}); leave it out", id.replace('_', "-"))))
+        }
         None => Ok(()),
     }
 }
@@ -313,16 +316,15 @@ fn pairs(ranks: usize) -> Vec<(Model, Target)> {
 
 /// Those of them that were asked for. Says which names come to nothing.
 fn wanted(models: &[Model], targets: &[Target], ranks: usize) -> Result<Vec<(Model, Target)>> {
-    let wanted: Vec<_> = pairs(ranks)
-        .into_iter()
-        .filter(|(model, target)| models.contains(model) && targets.contains(target))
-        .collect();
+    let wanted: Vec<_> =
+        pairs(ranks).into_iter().filter(|(model, target)| models.contains(model) && targets.contains(target)).collect();
     let hint = if ranks == 1 { "ghosts and messages need --ranks of at least 2" } else { "see --help" };
     if wanted.is_empty() {
         return Err(Error::usage(format!("none of these models hits any of these targets; {hint}")));
     }
     let idle_models = models.iter().filter(|model| wanted.iter().all(|(one, _)| one != *model)).map(|one| one.name());
-    let idle_targets = targets.iter().filter(|target| wanted.iter().all(|(_, one)| one != *target)).map(|one| one.name());
+    let idle_targets =
+        targets.iter().filter(|target| wanted.iter().all(|(_, one)| one != *target)).map(|one| one.name());
     let idle: Vec<_> = idle_models.chain(idle_targets).collect();
     if !idle.is_empty() {
         say(&format!("left out {} ({hint})", idle.join(", ")));

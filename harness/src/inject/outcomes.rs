@@ -41,7 +41,8 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
     let legend: Vec<_> = ENDS.iter().map(|(words, colour)| (*colour, (*words).to_owned())).collect();
     let mut y = canvas.legend(84.0, &legend) + 4.0;
     let heads = ["target", "model", "strikes", "masked", "recovered_tier1", "recovered_tier2", "detected_unrecovered"];
-    let mut numbers = vec![heads.iter().chain(&["silent", "silent_low", "silent_high"]).map(|&head| head.into()).collect()];
+    let mut numbers =
+        vec![heads.iter().chain(&["silent", "silent_low", "silent_high"]).map(|&head| head.into()).collect()];
     let (left, width) = (170.0, WIDTH - 170.0 - 220.0);
     canvas.text("faint", 13.0, (left + width + 12.0, y), Anchor::Start, "strikes  found  silent, 95 %");
     y += 10.0;

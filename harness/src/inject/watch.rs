@@ -93,7 +93,10 @@ impl Tally {
             (first, Some(next)) => format!("{first}-{}", next - 1),
             (first, None) => format!("{first}+"),
         };
-        (0..CLASSES.len()).filter(|&place| self.delays[place] > 0).map(|place| (name(place), self.delays[place])).collect()
+        (0..CLASSES.len())
+            .filter(|&place| self.delays[place] > 0)
+            .map(|place| (name(place), self.delays[place]))
+            .collect()
     }
 
     /// One line.

@@ -65,7 +65,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Pairs) -> Result<bool> {
         for (name, argv, median_bar, worst_bar) in ALGORITHMS {
             let (mut loops, mut wholes, mut base, mut proofs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for pair in 0..options.pairs {
-                let one = |is_protected: bool| measure(&harness, &graph, argv, is_protected, options);
+                let one = |is_protected: bool| {
+                    let protected = is_protected.then_some(options.protected.as_slice());
+                    measure(&harness, &graph, argv, protected, options.pair_trials)
+                };
                 let (plain, guarded) = if pair % 2 == 0 {
                     let plain = one(false)?;
                     (plain, one(true)?)
@@ -97,14 +100,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Pairs) -> Result<bool> {
     Ok(is_met)
 }
 
-struct Sample {
-    main_loop: f64,
-    drain: f64,
+/// Medians of one program's trials, in ms.
+pub(crate) struct Sample {
+    pub(crate) main_loop: f64,
+    pub(crate) drain: f64,
     postcheck: f64,
     total: f64,
+    /// Of the critical updates, the share done again.
+    pub(crate) covered_pct: f64,
 }
 
-fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBuf> {
+/// A synthetic graph of edge factor 16, made if it is not there yet.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBuf> {
     let path = folder.join(format!("{kind}-{scale}.gcsr"));
     if !path.is_file() {
         let scale = scale.to_string();
@@ -116,31 +126,47 @@ fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBu
     Ok(path)
 }
 
-fn measure(harness: &Path, graph: &Path, argv: &[&str], is_protected: bool, options: &Pairs) -> Result<Sample> {
+/// One program's trials after one that does not count; `protected` are the options of protection beside `--fault-tolerance on`.
+///
+/// # Errors
+/// When it fails or says nothing.
+pub(crate) fn measure(
+    harness: &Path,
+    graph: &Path,
+    argv: &[&str],
+    protected: Option<&[String]>,
+    trials: usize,
+) -> Result<Sample> {
     let mut command = Command::new(harness);
     command.args(argv).arg("--graph").arg(graph).arg("--undirected").args(["--warmup", "1", "--progress", "off"]);
-    command.args(["--trials", &options.pair_trials.to_string()]);
-    if is_protected {
-        command.args(["--fault-tolerance", "on"]).args(&options.protected);
+    command.args(["--trials", &trials.to_string()]);
+    if let Some(more) = protected {
+        command.args(["--fault-tolerance", "on"]).args(more);
     }
     let out = command.output().with_context(|| harness.display().to_string())?;
     let records = String::from_utf8_lossy(&out.stdout);
     if !out.status.success() {
         bail!("{command:?} failed ({}):\n{}", out.status, String::from_utf8_lossy(&out.stderr));
     }
-    let timings: Vec<Value> =
-        records.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("BENCHMARK_TIMING ")?).ok()).collect();
+    let tagged = |tag: &str| -> Vec<Value> {
+        records.lines().filter_map(|line| serde_json::from_str(line.strip_prefix(tag)?).ok()).collect()
+    };
+    let timings = tagged("BENCHMARK_TIMING ");
     ensure!(!timings.is_empty(), "no BENCHMARK_TIMING in\n{records}");
     let of = |key: &str| median(&mut timings.iter().filter_map(|timing| timing[key].as_f64()).collect::<Vec<_>>());
+    let covered =
+        tagged("BENCHMARK_DETECTION ").first().and_then(|detection| detection["covered_critical_pct"].as_f64());
     Ok(Sample {
         main_loop: of("main_loop_ms"),
         drain: of("cpu_check_drain_ms"),
         postcheck: of("postcheck_total_ms"),
         total: of("algorithm_total_ms"),
+        covered_pct: covered.unwrap_or(0.0),
     })
 }
 
-fn median(values: &mut [f64]) -> f64 {
+/// The middle one, or the mean of the two middle ones; NaN of none.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,
