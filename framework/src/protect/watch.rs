@@ -6,14 +6,13 @@
 //! budget is carried to the next superstep, so that small frontiers are covered too. Replicas read the state at the boundary
 //! before the superstep, before its update changes anything, so a clean one never differs.
 
-use super::score::Score;
+use super::book::WatchedBook;
+use super::score::{Needed, Score};
 use super::seal::mix;
-use crate::device::host::Line;
 use crate::device::host::access::{at, vertices_of};
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields, Value};
 use crate::id::LocalId;
-use crate::op::{Settled, Settling, VisitOp};
 use crate::partition::{Part, Rows};
 use crate::step::Step;
 use std::sync::Arc;
@@ -26,8 +25,6 @@ const ALONE_ARCS: u64 = 16_384;
 const PIECE: usize = 64;
 /// Critical vertices passed over in a row because they cost more than is left of the budget.
 const PASSED_MAX: u32 = 64;
-/// Gathered values are added up in blocks of this many, which keeps rounding small (contract: rho).
-const BLOCK: u32 = 4096;
 
 /// Watches the operators of one rank.
 pub(crate) struct Watch {
@@ -45,6 +42,8 @@ pub(crate) struct Watch {
     /// Of the superstep under way.
     pub(crate) seen: Seen,
     chosen: Vec<LocalId>,
+    /// Where moves make vertices critical.
+    least_changes: Vec<f64>,
 }
 
 /// What may still be repeated.
@@ -112,7 +111,8 @@ impl Watch {
         });
         let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
         let (seen, chosen) = (Seen::default(), Vec::new());
-        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen }
+        let least_changes = if rules.change() == Change::Moved { score.least_changes() } else { Vec::new() };
+        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen, least_changes }
     }
 
     pub(crate) fn set_once(&self) -> Option<Once> {
@@ -225,28 +225,22 @@ impl Watch {
         }
     }
 
-    /// How a gather counts marks.
-    pub(crate) fn marks(&self) -> Marks {
-        let counts = self.rules.change() == Change::Moved && self.largest > 0.0;
-        let cutoff = if counts { self.largest * self.score.least_change() } else { f64::INFINITY };
-        Marks { cutoff, whole: self.largest, score: self.score }
-    }
-
-    /// Takes a gather's books in; what a plain gather would have returned.
-    pub(crate) fn settle(&mut self, books: Vec<Line<WatchedBook>>) -> Settled {
-        let mut total = Settled::default();
-        if self.rules.change() == Change::Moved {
+    /// What a gather's vertices must move by to be critical; those that are critical however little they move are counted here.
+    pub(crate) fn needed(&mut self) -> Needed<'_> {
+        let is_moved = self.rules.change() == Change::Moved;
+        if is_moved {
             self.seen.critical += self.score.always();
         }
-        for Line(book) in books {
-            total.residual.merge(book.settled.residual);
-            total.carry.merge(book.settled.carry);
-            self.seen.mass += book.mass + book.block;
-            self.seen.below += u64::from(book.low < self.floor);
-            self.seen.critical += book.raised;
-            self.seen.largest = self.seen.largest.max(book.largest);
-        }
-        total
+        let whole = if is_moved && self.largest > 0.0 { self.largest } else { f64::INFINITY };
+        Needed { score: self.score, by_degree: &self.least_changes, whole }
+    }
+
+    /// Takes in what a thread's book of a gather says.
+    pub(crate) fn settle(&mut self, book: &WatchedBook) {
+        self.seen.mass += book.mass;
+        self.seen.below += u64::from(book.low < self.floor);
+        self.seen.critical += book.raised;
+        self.seen.largest = self.seen.largest.max(book.largest);
     }
 }
 
@@ -279,10 +273,10 @@ pub(crate) trait Witness {
     fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Self::Over<'a>;
 }
 
-/// Sees a visit.
+/// Looks at vertices that were just visited.
 pub(crate) trait See: Copy + Sync {
     const SEES: bool;
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits);
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits);
 }
 
 /// What one thread saw: the checksum of the values set.
@@ -321,9 +315,7 @@ impl Witness for Blind {
 impl See for Blind {
     const SEES: bool = false;
     #[inline(always)]
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, _: &mut Visits) {
-        op.visit(view, v);
-    }
+    fn look(self, _: impl Iterator<Item = LocalId>, _: &mut Visits) {}
 }
 
 /// The set-once field is looked at after a visit.
@@ -348,99 +340,9 @@ impl See for Looking<'_> {
     const SEES: bool = true;
     /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
     #[inline(always)]
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits) {
-        op.visit(view, v);
-        if v.number() < self.ghost_base {
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits) {
+        for v in visited.filter(|v| v.number() < self.ghost_base) {
             visits.sum = visits.sum.wrapping_add(term(v, at(self.values, v).load(Relaxed).into()));
-        }
-    }
-}
-
-/// What a gather adds up, by thread. An operator works on a copy for each chunk, which the compiler keeps in registers.
-pub(crate) trait Book: Settling + Copy + Send {
-    /// How marks are counted.
-    type Marks: Copy + Sync;
-    /// `v` is settled.
-    fn close(&mut self, marks: &Self::Marks, part: &Part, v: LocalId);
-}
-
-impl Book for Settled {
-    type Marks = ();
-    #[inline(always)]
-    fn close(&mut self, (): &(), _: &Part, _: LocalId) {}
-}
-
-/// A book of a protected run.
-#[derive(Clone, Copy)]
-pub(crate) struct WatchedBook {
-    settled: Settled,
-    block: f64,
-    filled: u32,
-    mass: f64,
-    low: f64,
-    last: f64,
-    largest: f64,
-    raised: u64,
-}
-
-impl Default for WatchedBook {
-    fn default() -> WatchedBook {
-        let settled = Settled::default();
-        WatchedBook {
-            settled,
-            block: 0.0,
-            filled: 0,
-            mass: 0.0,
-            low: f64::INFINITY,
-            last: 0.0,
-            largest: 0.0,
-            raised: 0,
-        }
-    }
-}
-
-/// What makes a gathered vertex critical.
-#[derive(Clone, Copy)]
-pub(crate) struct Marks {
-    /// Below this move a vertex is not critical unless it is so without.
-    cutoff: f64,
-    whole: f64,
-    score: Score,
-}
-
-impl Marks {
-    #[cold]
-    fn is_raised(&self, part: &Part, v: LocalId, by: f64) -> bool {
-        self.score.is_raised(part, v, by / self.whole)
-    }
-}
-
-impl Settling for WatchedBook {
-    #[inline(always)]
-    fn moved(&mut self, value: f64, by: f64) {
-        self.settled.moved(value, by);
-        self.block += value;
-        self.low = if value < self.low { value } else { self.low };
-        self.largest = if by > self.largest { by } else { self.largest };
-        self.last = by;
-    }
-    #[inline(always)]
-    fn carry(&mut self, term: f64) {
-        self.settled.carry(term);
-    }
-}
-
-impl Book for WatchedBook {
-    type Marks = Marks;
-    #[inline(always)]
-    fn close(&mut self, marks: &Marks, part: &Part, v: LocalId) {
-        self.filled += 1;
-        if self.filled == BLOCK {
-            self.mass += self.block;
-            (self.block, self.filled) = (0.0, 0);
-        }
-        if self.last >= marks.cutoff {
-            self.raised += u64::from(marks.is_raised(part, v, self.last));
         }
     }
 }
