@@ -33,7 +33,8 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
         vec![(*target).to_owned(), (*model).to_owned(), tier.to_string(), delay.to_string(), count.to_string()]
     };
     numbers.extend(exact.iter().map(line));
-    let worst = exact.keys().map(|key| key.3).max().unwrap_or(0);
+    // Short delays are not spread over the whole width.
+    let worst = exact.keys().map(|key| key.3).max().unwrap_or(0).max(16);
 
     let mut canvas = Canvas::new();
     canvas.text("ink", 20.0, (24.0, 34.0), Anchor::Start, "How long strikes went unnoticed");
@@ -45,8 +46,10 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
         [(COLOURS[0], "found by tier 1, while the run went on"), (COLOURS[1], "by tier 2, the certificate at the end")];
     let mut y = canvas.legend(84.0, &legend.map(|(colour, words)| (colour, words.to_owned()))) + 4.0;
     let (left, right) = (190.0, WIDTH - 300.0);
-    let place = |delay: u32| left + f64::from(delay + 1).log2() / f64::from(worst + 1).log2().max(1.0) * (right - left);
-    canvas.text("faint", 13.0, (right + 40.0, y), Anchor::Start, "strikes  median  95 %  worst");
+    let place = |delay: u32| left + f64::from(delay + 1).log2() / f64::from(worst + 1).log2() * (right - left);
+    for (x, head) in [(84.0, "strikes"), (148.0, "median"), (194.0, "95 %"), (246.0, "worst")] {
+        canvas.text("faint", 13.0, (right + x, y), Anchor::End, head);
+    }
     let top = y + 8.0;
     y += 34.0;
     let mut marks = vec![];
@@ -64,7 +67,7 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
         }
     }
     let bottom = y - 12.0;
-    let ticks = std::iter::once(0).chain((0..31).map(|power| 1 << power)).take_while(|&tick| tick <= worst.max(1));
+    let ticks = std::iter::once(0).chain((0..31).map(|power| 1 << power)).take_while(|&tick| tick <= worst);
     for tick in ticks {
         canvas.line("grid", (place(tick), top), (place(tick), bottom));
         canvas.text("faint", 13.0, (place(tick), bottom + 18.0), Anchor::Middle, &tick.to_string());
@@ -80,8 +83,8 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
             canvas.dot(&format!("f{colour}"), (place(*delay), y), radius, &words);
         }
         let worst = delays.keys().last().copied().unwrap_or(0);
-        let columns = [(n.to_string(), 84.0), (at_share(&delays, 0.5).to_string(), 138.0)];
-        let more = [(at_share(&delays, 0.95).to_string(), 178.0), (worst.to_string(), 222.0)];
+        let columns = [(n.to_string(), 84.0), (at_share(&delays, 0.5).to_string(), 148.0)];
+        let more = [(at_share(&delays, 0.95).to_string(), 194.0), (worst.to_string(), 246.0)];
         for (number, x) in columns.into_iter().chain(more) {
             canvas.text("ink", 13.0, (right + x, y + 5.0), Anchor::End, &number);
         }

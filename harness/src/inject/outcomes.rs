@@ -14,6 +14,9 @@ const ENDS: [(&str, usize); 5] = [
     ("SILENT", 1),
 ];
 
+/// Columns of numbers: where they end, right of the bars.
+const HEADS: [(f64, &str); 3] = [(58.0, "strikes"), (110.0, "found"), (206.0, "silent (95 %)")];
+
 fn end_of(row: &Row) -> usize {
     match (row.outcome, row.tier) {
         (Outcome::Masked, _) => 0,
@@ -44,7 +47,9 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
     let mut numbers =
         vec![heads.iter().chain(&["silent", "silent_low", "silent_high"]).map(|&head| head.into()).collect()];
     let (left, width) = (170.0, WIDTH - 170.0 - 220.0);
-    canvas.text("faint", 13.0, (left + width + 12.0, y), Anchor::Start, "strikes  found  silent, 95 %");
+    for (x, head) in HEADS {
+        canvas.text("faint", 13.0, (left + width + x, y), Anchor::End, head);
+    }
     y += 10.0;
     let mut bar = |y: f64, height: f64, name: (&str, &str), counts: [u64; ENDS.len()]| {
         let n: u64 = counts.iter().sum();
@@ -61,8 +66,10 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
         canvas.text(class, size, (left - 10.0, base), Anchor::End, if is_target { name.0 } else { name.1 });
         let (low, high) = wilson(counts[4], n);
         let found = 100.0 * (n - counts[0] - counts[4]) as f64 / n.max(1) as f64;
-        let words = format!("{n:>5}  {found:.0} %  {} (to {:.2} %)", counts[4], 100.0 * high);
-        canvas.text(class, 13.0, (left + width + 12.0, base), Anchor::Start, &words);
+        let silent = format!("{} (to {:.2} %)", counts[4], 100.0 * high);
+        for ((x, _), words) in HEADS.iter().zip([n.to_string(), format!("{found:.0} %"), silent]) {
+            canvas.text(class, 13.0, (left + width + x, base), Anchor::End, &words);
+        }
         let mut line = vec![name.0.to_owned(), name.1.to_owned(), n.to_string()];
         line.extend(counts.map(|count| count.to_string()));
         line.extend([low, high].map(|share| format!("{share:.6}")));

@@ -246,7 +246,10 @@ fn wilson(hits: u64, n: u64) -> (f64, f64) {
     let (count, share) = (n as f64, hits as f64 / n as f64);
     let (middle, whole) = (share + Z * Z / (2.0 * count), 1.0 + Z * Z / count);
     let spread = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
-    (((middle - spread) / whole).max(0.0), ((middle + spread) / whole).min(1.0))
+    // At the ends the formula gives 0 and 1, but for rounding.
+    let low = if hits == 0 { 0.0 } else { (middle - spread) / whole };
+    let high = if hits == n { 1.0 } else { (middle + spread) / whole };
+    (low, high)
 }
 
 #[cfg(test)]
