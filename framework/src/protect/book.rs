@@ -15,7 +15,8 @@ pub(crate) trait Book: Copy + Default + Send {
     type Marks<'m>: Sync;
     /// Vertices between two calls of `close`, at most: sums of so many round little (contract: rho).
     const PIECE: usize = 4096;
-    fn enter(&mut self, marks: &Self::Marks<'_>, part: &Part, v: LocalId, settled: Settled);
+    /// `v`, with `degree` arcs out of it, settled.
+    fn enter(&mut self, marks: &Self::Marks<'_>, part: &Part, v: LocalId, degree: u64, settled: Settled);
     fn close(&mut self) {}
 }
 
@@ -29,7 +30,7 @@ pub(crate) struct Totals {
 impl Book for Totals {
     type Marks<'m> = ();
     #[inline(always)]
-    fn enter(&mut self, (): &(), _: &Part, _: LocalId, settled: Settled) {
+    fn enter(&mut self, (): &(), _: &Part, _: LocalId, _: u64, settled: Settled) {
         self.residual.add(settled.moved);
         if let Some(term) = settled.carry {
             self.carry.add(term);
@@ -62,13 +63,13 @@ impl Default for WatchedBook {
 impl Book for WatchedBook {
     type Marks<'m> = Needed<'m>;
     #[inline(always)]
-    fn enter(&mut self, needed: &Needed<'_>, part: &Part, v: LocalId, settled: Settled) {
+    fn enter(&mut self, needed: &Needed<'_>, part: &Part, v: LocalId, degree: u64, settled: Settled) {
         let Settled { value, moved, .. } = settled;
-        self.totals.enter(&(), part, v, settled);
+        self.totals.enter(&(), part, v, degree, settled);
         self.piece += value;
         self.low = if value < self.low { value } else { self.low };
         self.largest = if moved > self.largest { moved } else { self.largest };
-        self.raised += u64::from(needed.is_raised(part, v, moved));
+        self.raised += u64::from(needed.is_raised(part, v, degree, moved));
     }
     #[inline(always)]
     fn close(&mut self) {

@@ -52,7 +52,13 @@ impl Score {
 
     #[inline(always)]
     fn degree(&self, part: &Part, v: LocalId) -> u64 {
-        part.outgoing().degree(v) + if self.both { part.incoming().degree(v) } else { 0 }
+        self.whole_degree(part, v, part.outgoing().degree(v))
+    }
+
+    /// The degree of `v`, which has so many arcs out.
+    #[inline(always)]
+    fn whole_degree(&self, part: &Part, v: LocalId, out: u64) -> u64 {
+        out + if self.both { part.incoming().degree(v) } else { 0 }
     }
 
     fn score(&self, degree: u64, change: f64) -> f64 {
@@ -107,10 +113,10 @@ pub(crate) struct Needed<'m> {
 }
 
 impl Needed<'_> {
-    /// Whether `v`, which moved by that much, is critical and would not be if it had not.
+    /// Whether `v`, which has so many arcs out and moved by that much, is critical and would not be if it had not moved.
     #[inline(always)]
-    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, moved: f64) -> bool {
-        let degree = self.score.degree(part, v);
+    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, out: u64, moved: f64) -> bool {
+        let degree = self.score.whole_degree(part, v, out);
         let least = self.by_degree.get(degree as usize).copied().unwrap_or_else(|| self.beyond(degree));
         moved >= least * self.whole
     }

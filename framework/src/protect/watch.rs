@@ -9,6 +9,7 @@
 use super::book::WatchedBook;
 use super::score::{Needed, Score};
 use super::seal::mix;
+use crate::device::host::Line;
 use crate::device::host::access::{at, vertices_of};
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields, Value};
@@ -19,8 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Replicas with at most this many arcs are done by one thread (as `step::visit`).
-const ALONE_ARCS: u64 = 16_384;
+/// Replicas with at most this many arcs are done by one thread: they only read, so a few microseconds' worth is enough to share.
+const ALONE_ARCS: u64 = 2_048;
+/// Frontiers of at most this many vertices are drawn from by one thread.
+const ALONE_VERTICES: u64 = 8_192;
 /// Vertices that a thread repeats at once.
 const PIECE: usize = 64;
 /// Critical vertices passed over in a row because they cost more than is left of the budget.
@@ -71,6 +74,16 @@ impl Left<'_> {
 #[inline(always)]
 fn draw(index: u64, v: LocalId) -> u64 {
     (u64::from(v.number()) << 20 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+/// Few are drawn, so the branch is foreseen.
+#[inline(always)]
+fn append_drawn<'q>(
+    queues: impl IntoIterator<Item = &'q [LocalId]>,
+    drawn: &mut Vec<LocalId>,
+    is_drawn: impl Fn(&LocalId) -> bool,
+) {
+    queues.into_iter().for_each(|queue| drawn.extend(queue.iter().filter(|v| is_drawn(v))));
 }
 
 /// The set-once field.
@@ -179,11 +192,18 @@ impl Watch {
         let by_arcs = *left.arcs / step.frontier.arcs.max(1) as f64;
         let share = by_arcs.min(capacity as f64 / vertices as f64).min(1.0);
         let below = (share * 2f64.powi(32)) as u64;
-        step.frontier.for_each_owned(part, |v| {
-            if draw(index, v) < below && score.reaches(part, v, least) {
-                chosen.push(v);
-            }
-        });
+        let is_drawn = |v: &LocalId| draw(index, *v) < below && score.reaches(part, *v, least);
+        let queues = step.frontier.queues.iter().map(|queue| &queue.0[..]);
+        if vertices <= ALONE_VERTICES || step.pool.threads() == 1 {
+            append_drawn(queues, chosen, is_drawn);
+        } else {
+            let pieces: Vec<&[LocalId]> = queues.flat_map(|queue| queue.chunks(ALONE_VERTICES as usize)).collect();
+            let mut drawn: Vec<Line<Vec<LocalId>>> = (0..step.pool.threads()).map(|_| Line(Vec::new())).collect();
+            step.pool.chunks_with(&mut drawn, pieces.len(), |drawn, piece| {
+                append_drawn([pieces[piece]], drawn, is_drawn);
+            });
+            drawn.iter().for_each(|drawn| chosen.extend_from_slice(&drawn.0));
+        }
         chosen.sort_unstable();
         chosen.retain(|&v| left.takes(rows.degree(v)));
     }
@@ -262,9 +282,21 @@ impl Once {
     }
 }
 
+/// The term of a set-once value: an odd weight, linear in the place, times a one-to-one hash of the value. So one wrong value always
+/// shows, several cancel only where their places and values match crosswise, and equal values of many vertices cost an addition each.
 #[inline(always)]
 fn term(v: LocalId, bits: u64) -> u64 {
-    mix(v.number().into(), bits)
+    weight(v).wrapping_mul(hashed(bits))
+}
+
+#[inline(always)]
+fn weight(v: LocalId) -> u64 {
+    2 * u64::from(v.number()) + 1
+}
+
+#[inline(always)]
+fn hashed(bits: u64) -> u64 {
+    mix(0, bits)
 }
 
 /// Whether visits are watched: chosen once a call, compiled apart.
@@ -283,6 +315,23 @@ pub(crate) trait See: Copy + Sync {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Visits {
     sum: u64,
+    /// Weights of the latest vertices, which all have this value.
+    weights: u64,
+    value: u32,
+}
+
+impl Visits {
+    #[inline(always)]
+    fn add(&mut self, v: LocalId, value: u32) {
+        if value != self.value {
+            *self = Visits { sum: self.sum(), weights: 0, value };
+        }
+        self.weights = self.weights.wrapping_add(weight(v));
+    }
+
+    fn sum(&self) -> u64 {
+        self.sum.wrapping_add(self.weights.wrapping_mul(hashed(self.value.into())))
+    }
 }
 
 /// What all saw.
@@ -295,7 +344,7 @@ impl SharedVisits {
     #[inline(always)]
     pub(crate) fn add<S: See>(&self, own: &Visits) {
         if S::SEES {
-            self.sum.fetch_add(own.sum, Relaxed);
+            self.sum.fetch_add(own.sum(), Relaxed);
         }
     }
 }
@@ -341,9 +390,11 @@ impl See for Looking<'_> {
     /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
     #[inline(always)]
     fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits) {
+        let mut own = *visits;
         for v in visited.filter(|v| v.number() < self.ghost_base) {
-            visits.sum = visits.sum.wrapping_add(term(v, at(self.values, v).load(Relaxed).into()));
+            own.add(v, at(self.values, v).load(Relaxed));
         }
+        *visits = own;
     }
 }
 
@@ -351,5 +402,31 @@ impl Step<'_> {
     /// Makes the watch see the operators of this run.
     pub(crate) fn install(&mut self, watch: Watch) {
         self.watch = Some(Box::new(watch));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn visits_add_up_to_their_terms_and_one_wrong_value_shows(
+            values in prop::collection::vec(0u32..4, 1..200),
+            place in any::<prop::sample::Index>(),
+            flip in 1u32..,
+        ) {
+            let mut visits = Visits::default();
+            (0..).map(LocalId::new).zip(&values).for_each(|(v, &value)| visits.add(v, value));
+            let sum = |values: &[u32]| {
+                let terms = (0..).map(LocalId::new).zip(values).map(|(v, &value)| term(v, value.into()));
+                terms.fold(0u64, u64::wrapping_add)
+            };
+            prop_assert_eq!(visits.sum(), sum(&values));
+            let mut struck = values.clone();
+            struck[place.index(values.len())] ^= flip;
+            prop_assert_ne!(visits.sum(), sum(&struck));
+        }
     }
 }

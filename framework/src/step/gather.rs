@@ -51,10 +51,10 @@ impl Step<'_> {
     fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: &B::Marks<'_>) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
-        let (incoming, outgoing) = (part.incoming(), part.outgoing());
+        let incoming = part.incoming();
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(each, chunks.len() - 1, |book, chunk| {
-            settle_all(book, marks, part, chunks[chunk]..chunks[chunk + 1], |v| {
+            settle_all(book, marks, part, chunks[chunk]..chunks[chunk + 1], |v, degree| {
                 let ahead =
                     &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
                 let row = incoming.of(v);
@@ -65,7 +65,7 @@ impl Step<'_> {
                     }
                     sum += op.gather(view, u);
                 }
-                op.settle(view, v, outgoing.degree(v), sum)
+                op.settle(view, v, degree, sum)
             });
         });
     }
@@ -78,12 +78,13 @@ pub(super) fn settle_all<B: Book>(
     marks: &B::Marks<'_>,
     part: &Part,
     range: Range<u32>,
-    settle: impl Fn(LocalId) -> Settled,
+    settle: impl Fn(LocalId, u64) -> Settled,
 ) {
     for first in range.clone().step_by(B::PIECE) {
         let mut own = *book;
         for v in (first..range.end.min(first + B::PIECE as u32)).map(LocalId::new) {
-            own.enter(marks, part, v, settle(v));
+            let degree = part.outgoing().degree(v);
+            own.enter(marks, part, v, degree, settle(v, degree));
         }
         own.close();
         *book = own;

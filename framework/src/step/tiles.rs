@@ -117,7 +117,6 @@ impl Step<'_> {
     ) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
-        let outgoing = part.outgoing();
         self.pool.chunks_with(each, tiles.rows, |book, row| {
             let mut sums = [0.0f64; DESTINATIONS];
             for column in 0..tiles.columns {
@@ -129,8 +128,8 @@ impl Step<'_> {
             }
             let first = row << DESTINATION_BITS;
             let destinations = first as u32..(first + DESTINATIONS).min(part.owned()) as u32;
-            settle_all(book, marks, part, destinations, |v| {
-                op.settle(view, v, outgoing.degree(v), sums[v.index() & (DESTINATIONS - 1)])
+            settle_all(book, marks, part, destinations, |v, degree| {
+                op.settle(view, v, degree, sums[v.index() & (DESTINATIONS - 1)])
             });
         });
     }
