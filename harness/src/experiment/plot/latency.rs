@@ -112,8 +112,8 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
         title: "Detection latency".into(),
         note: "How long the summary of a superstep waited for its verdict (checker_end_to_end), over all supersteps, ranks and repeats of a \
                profiling run: median, 95 % and worst, on a logarithmic axis. The checker works beside the loop, so this is how late a \
-               fault is noticed, not time that the run takes. In supersteps: the median over the mean superstep. Summaries wait up to a \
-               millisecond before they are handed over; that is not in it."
+               fault is noticed, not time that the run takes. In supersteps: the median over the mean superstep. Summaries are handed over in batches; waiting for that is \
+               not in it."
             .into(),
         canvas: drawn(&titles, &lines),
         numbers,
