@@ -79,13 +79,14 @@ pub struct Guarded<'r> {
     batch_begun: Duration,
     vertices: u64,
     in_degree_max: u64,
-    round: Option<Round>,
+    pub(super) round: Option<Round>,
     seal: u64,
     is_frontier_whole: bool,
     /// The memory that the plugin began with.
     first_memory: Vec<u64>,
     pub(super) target: Option<Target>,
-    pub(super) certificates_failed: u32,
+    /// Times that the end of the run was refuted.
+    pub(super) refusals: u32,
     /// Hashes of messages by superstep begun, since the last post-check.
     pub(super) messages: Vec<(u32, u64, u64)>,
     /// What all ranks know.
@@ -155,7 +156,7 @@ impl<'r> Guarded<'r> {
             is_frontier_whole: true,
             first_memory: algorithm.memory(),
             target: None,
-            certificates_failed: 0,
+            refusals: 0,
             messages: Vec::new(),
             detection: Detection { is_redundant, ..Detection::default() },
             is_alarmed: false,

@@ -109,11 +109,11 @@ impl Campaign {
         }
     }
 
-    /// One strike and what became of it.
+    /// One strike and what became of it; whether it hit anything.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(crate) fn strike(&self, number: u32, strike: Strike, clean: &Clean) -> Result<Row> {
+    pub(crate) fn strike(&self, number: u32, strike: Strike, clean: &Clean) -> Result<(Row, bool)> {
         let (sender, receiver) = channel();
         let (graph, protection, make, place) =
             (Arc::clone(&self.graph), Arc::clone(&self.protection), Arc::clone(&self.make), self.place);
@@ -141,7 +141,7 @@ impl Campaign {
         strike: Strike,
         ended: Result<(Result<Trial<Off>>, Option<Hit>), RecvTimeoutError>,
         clean: &Clean,
-    ) -> Row {
+    ) -> (Row, bool) {
         let (trial, hit, broke) = match ended {
             Err(RecvTimeoutError::Timeout) => (None, None, Some(Broke::Hung)),
             Err(RecvTimeoutError::Disconnected) => (None, None, Some(Broke::Panicked)),
@@ -149,6 +149,8 @@ impl Campaign {
             Ok((Err(_), hit)) => (None, hit, None),
             Ok((Ok(trial), hit)) => (Some(trial), hit, None),
         };
+        // Of a run that is lost nobody knows what it hit.
+        let is_put_in = hit.is_some() || broke.is_some();
         let hit = hit.unwrap_or(Hit { iteration: strike.iteration, ..Hit::default() });
         let verdict = trial.as_ref().and_then(found);
         let is_accepted = trial.as_ref().is_some_and(|trial| trial.end.converged && trial.end.is_sound);
@@ -161,7 +163,7 @@ impl Campaign {
         };
         // An error without a trial was found by the run itself.
         let (tier, at) = verdict.unwrap_or((u8::from(!is_accepted), None));
-        Row {
+        let row = Row {
             strike: number,
             seed: strike.seed,
             algorithm: self.algorithm.into(),
@@ -181,7 +183,8 @@ impl Campaign {
             iterations_redone: trial.and_then(|trial| trial.detection).map_or(0, |found| found.iterations_redone),
             exit_code: u8::from(!is_accepted),
             broke,
-        }
+        };
+        (row, is_put_in)
     }
 }
 
