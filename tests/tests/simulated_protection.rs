@@ -18,7 +18,7 @@ use std::cell::Cell;
 fn on_gpus(case: &Case, graph: &Graph, devices: &[DeviceInfo], ranks: usize, protection: &Protection) -> Trial<Off> {
     let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
     let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
-    let plan = Plan { place, protection, resumable: None };
+    let plan = Plan { place, protection, resumable: None, reload: None };
     let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off);
     trial.unwrap_or_else(|error| panic!("{case} on {}, {ranks} ranks: {error}", graph.name()))
 }
@@ -150,7 +150,7 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_device_on_any_number_of_ranks() 
                     for device in [device, Device::Cuda(&gpus)] {
                         let what = format!("{case} on {name}: {ranks} to {others} ranks, from cuda {from_cuda}");
                         let place = Place { device, ..Place::new(others, 1) };
-                        let plan = Plan { place, protection: &off, resumable: Some(&found) };
+                        let plan = Plan { place, protection: &off, resumable: Some(&found), reload: None };
                         let resumed = protected_trial(&graph, &plan, &|| case.make(), &|_| Off);
                         let resumed = resumed.unwrap_or_else(|error| panic!("{what}: {error}"));
                         let detection = resumed.detection.as_ref().expect("protected");
@@ -188,7 +188,7 @@ fn strikes_on_the_memory_of_devices_are_never_silent() {
             let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
             let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
             let protection = Protection { snapshots: Interval::Every(4), budget: 1.0, ..Protection::on() };
-            let plan = Plan { place, protection: &protection, resumable: None };
+            let plan = Plan { place, protection: &protection, resumable: None, reload: None };
             let make = || case.make();
             let clean = protected_trial(&graph, &plan, &make, &|_| Off).expect("a clean run");
             let targets = Target::ALL.iter().flat_map(|&(_, target)| Model::ALL.map(|(_, model)| (model, target)));
@@ -231,7 +231,7 @@ fn a_struck_member_of_a_frontier_is_found_where_it_is_consumed() {
         let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
         // Nothing is proved and nothing done again: what is found is found by the books of the frontier.
         let protection = Protection { certify: false, budget: 0.0, snapshots: Interval::Every(2), ..Protection::on() };
-        let plan = Plan { place, protection: &protection, resumable: None };
+        let plan = Plan { place, protection: &protection, resumable: None, reload: None };
         let make = || case.make();
         let clean = protected_trial(&graph, &plan, &make, &|_| Off).expect("a clean run");
         let range =

@@ -238,8 +238,16 @@ impl<'g> Wrapping for Struck<'g> {
     where
         Self: 'r;
 
-    fn part(&self, part: &mut Part) {
-        if !self.on_device && self.is_due(part.rank(), u32::MAX, Target::Graph) {
+    fn part(&self, part: &mut Part, is_again: bool) {
+        if self.on_device {
+            return; // arcs are struck where they lie there
+        }
+        // Where the part's rows are the graph's own, its damage lasts until the graph is loaded again.
+        let lasts = self.strike.target == Target::Graph
+            && self.strike.rank == part.rank()
+            && part.is_whole_graph()
+            && self.lock().is_some();
+        if self.is_due(part.rank(), u32::MAX, Target::Graph) || lasts && !is_again {
             self.strike_arcs(part);
         }
     }

@@ -64,6 +64,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Pairs) -> Result<bool> {
         "| algorithm | graph | certified loop ms | loop + drain: median | worst | bar | bare loop ms | loop + drain over bare | certificate ms | whole over bare |"
     );
     println!("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    let protected: Vec<&str> =
+        ["--fault-tolerance", "on"].into_iter().chain(options.protected.iter().map(String::as_str)).collect();
+    let programs: [&[&str]; 3] = [&[], &["--certify", "on"], &protected];
     let mut is_met = true;
     for kind in ["kron", "uniform"] {
         let graph = graph(&harness, &folder, kind, options.scale)?;
@@ -74,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Pairs) -> Result<bool> {
                 let mut samples = [Sample::default(); 3];
                 for turn in 0..3 {
                     let which = (repeat + turn) % 3;
-                    samples[which] = measure(&harness, &graph, argv, PROGRAMS[which], options)?;
+                    samples[which] = measure(&harness, &graph, argv, programs[which], options.pair_trials)?;
                 }
                 let [bare, certified, guarded] = samples;
                 let more = |now: f64, before: f64| 100.0 * (now / before - 1.0);
@@ -106,18 +109,22 @@ pub(crate) fn run(workspace: &Workspace, options: &Pairs) -> Result<bool> {
     Ok(is_met)
 }
 
-/// The programs compared: what each adds to the command line.
-const PROGRAMS: [&[&str]; 3] = [&[], &["--certify", "on"], &["--fault-tolerance", "on"]];
-
+/// Medians of one program's trials, in ms.
 #[derive(Clone, Copy, Default)]
-struct Sample {
-    main_loop: f64,
-    drain: f64,
+pub(crate) struct Sample {
+    pub(crate) main_loop: f64,
+    pub(crate) drain: f64,
     postcheck: f64,
     total: f64,
+    /// Of the critical updates, the share done again.
+    pub(crate) covered_pct: f64,
 }
 
-fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBuf> {
+/// A synthetic graph of edge factor 16, made if it is not there yet.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBuf> {
     let path = folder.join(format!("{kind}-{scale}.gcsr"));
     if !path.is_file() {
         let scale = scale.to_string();
@@ -129,32 +136,38 @@ fn graph(harness: &Path, folder: &Path, kind: &str, scale: u32) -> Result<PathBu
     Ok(path)
 }
 
-fn measure(harness: &Path, graph: &Path, argv: &[&str], program: &[&str], options: &Pairs) -> Result<Sample> {
+/// One program's trials after one that does not count; `program` is what is added to the command line.
+///
+/// # Errors
+/// When it fails or says nothing.
+pub(crate) fn measure(harness: &Path, graph: &Path, argv: &[&str], program: &[&str], trials: usize) -> Result<Sample> {
     let mut command = Command::new(harness);
     command.args(argv).arg("--graph").arg(graph).arg("--undirected").args(["--warmup", "1", "--progress", "off"]);
-    command.args(["--trials", &options.pair_trials.to_string()]);
-    command.args(program);
-    if program.contains(&"--fault-tolerance") {
-        command.args(&options.protected);
-    }
+    command.args(["--trials", &trials.to_string()]).args(program);
     let out = command.output().with_context(|| harness.display().to_string())?;
     let records = String::from_utf8_lossy(&out.stdout);
     if !out.status.success() {
         bail!("{command:?} failed ({}):\n{}", out.status, String::from_utf8_lossy(&out.stderr));
     }
-    let timings: Vec<Value> =
-        records.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("BENCHMARK_TIMING ")?).ok()).collect();
+    let tagged = |tag: &str| -> Vec<Value> {
+        records.lines().filter_map(|line| serde_json::from_str(line.strip_prefix(tag)?).ok()).collect()
+    };
+    let timings = tagged("BENCHMARK_TIMING ");
     ensure!(!timings.is_empty(), "no BENCHMARK_TIMING in\n{records}");
     let of = |key: &str| median(&mut timings.iter().filter_map(|timing| timing[key].as_f64()).collect::<Vec<_>>());
+    let covered =
+        tagged("BENCHMARK_DETECTION ").first().and_then(|detection| detection["covered_critical_pct"].as_f64());
     Ok(Sample {
         main_loop: of("main_loop_ms"),
         drain: of("cpu_check_drain_ms"),
         postcheck: of("postcheck_total_ms"),
         total: of("algorithm_total_ms"),
+        covered_pct: covered.unwrap_or(0.0),
     })
 }
 
-fn median(values: &mut [f64]) -> f64 {
+/// The middle one, or the mean of the two middle ones; NaN of none.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,
