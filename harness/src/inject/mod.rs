@@ -90,7 +90,7 @@ pub(crate) struct Inject {
     /// Threads of each rank
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
-    /// Device whose memory is struck: cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    /// Device that is struck: cpu, cuda, or cuda:0,1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: DeviceChoice,
     /// Strikes that hit something, one a run
