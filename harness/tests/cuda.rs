@@ -449,7 +449,7 @@ fn a_profile_of_a_protected_run_says_what_was_marked_and_done_again() {
         assert!(number(assigned) <= number(critical) && number(critical) <= number(active), "{row:?}");
         sums = (sums.0 + number(critical), sums.1 + number(assigned));
     }
-    assert!(sums.0 > 30_000 && sums.1 > 1_000, "{sums:?}");
+    assert!(sums.0 > 20_000 && sums.1 > 1_000, "{sums:?}");
 }
 
 #[test]
@@ -481,5 +481,5 @@ fn a_profile_of_a_gpu_adds_up_and_names_its_stages_for_nvtx() {
     assert_eq!(count("push "), count("pop "));
     let supersteps = ran.value("BENCHMARK_RESULT", "iterations").as_u64().expect("a number") as usize;
     assert_eq!(count("push graph_update"), supersteps + 1, "each superstep, and finish");
-    assert_eq!((count("push single_gpu_setup"), count("push final_result_copy")), (4, 1));
+    assert_eq!((count("push single_gpu_setup"), count("push final_result_copy")), (5, 1));
 }
