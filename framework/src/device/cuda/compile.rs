@@ -15,10 +15,11 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 /// Headers that kernels may include, by name.
-const HEADERS: [(&str, &str); 7] = [
+const HEADERS: [(&str, &str); 8] = [
     ("machine.cuh", include_str!("../../../../kernels/machine.cuh")),
     ("state.cuh", include_str!("../../../../kernels/state.cuh")),
     ("block.cuh", include_str!("../../../../kernels/block.cuh")),
+    ("mail.cuh", include_str!("../../../../kernels/mail.cuh")),
     ("sum.cuh", include_str!("../../../../kernels/sum.cuh")),
     ("arcs.cuh", include_str!("../../../../kernels/arcs.cuh")),
     ("gather.cuh", include_str!("../../../../kernels/gather.cuh")),
