@@ -132,8 +132,8 @@ impl Engine {
             renewed: take(plan.ghosts * 4)?,
             listed: take(plan.listed * 4)?,
             candidates: match plan.candidates {
-                0 => None,
-                vertices => Some([take(vertices * 4)?, take(vertices * 4)?]),
+                None => None,
+                Some(vertices) => Some([take(vertices * 4)?, take(vertices * 4)?]),
             },
             bits: [clear(plan.bits)?, clear(plan.bits)?],
             joined: clear(plan.bits)?,

@@ -36,8 +36,8 @@ pub(super) struct Plan {
     pub(super) bits: usize,
     pub(super) pieces: usize,
     pub(super) boundary: usize,
-    /// Entries of each list of candidates.
-    pub(super) candidates: usize,
+    /// Entries of each list of candidates, if rules select.
+    pub(super) candidates: Option<usize>,
     pub(super) gathers: bool,
     /// Bytes of what else is allocated, one by one.
     others: Vec<usize>,
@@ -67,7 +67,7 @@ impl Plan {
             bits: locals.div_ceil(64) * 8,
             pieces: if has_hubs { part.outgoing().arcs() as usize / (HUB as usize / 2) } else { 0 },
             boundary: part.routes().boundary().len(),
-            candidates: if kernels.have("GK_SELECT") { owned } else { 0 },
+            candidates: kernels.have("GK_SELECT").then_some(owned),
             gathers,
             others,
             columns: specs.iter().map(|spec| spec.kind.bytes() * locals).collect(),
@@ -83,17 +83,13 @@ impl Plan {
     fn bytes(&self) -> u64 {
         let lists = [self.owned, self.owned, self.ghosts, self.woken, self.ghosts, self.listed, self.ghosts, self.boundary];
         let mut bytes: Vec<usize> = lists.iter().map(|entries| entries * 4).collect();
-        bytes.extend(self.candidates_bytes());
+        bytes.extend(self.candidates.iter().flat_map(|entries| [entries * 4; 2]));
         bytes.extend([self.bits; 4]);
         bytes.extend(&self.columns);
         bytes.extend(&self.rows);
         bytes.extend([self.pieces * PIECE_BYTES, REPORT_BYTES]);
         bytes.extend(&self.others);
         bytes.iter().map(|&bytes| bytes.max(1).next_multiple_of(GRAIN) as u64).sum()
-    }
-
-    fn candidates_bytes(&self) -> impl Iterator<Item = usize> {
-        std::iter::repeat_n(self.candidates * 4, if self.candidates > 0 { 2 } else { 0 })
     }
 
     pub(super) fn check(&self, context: &Context) -> Result<()> {
