@@ -322,8 +322,7 @@ impl Event {
     }
 
     fn with(context: &Arc<Context>, flags: CUevent_flags) -> Result<Event> {
-        let raw = result::event::create(flags)
-            .map_err(|error| context.broken("make an event", error))?;
+        let raw = result::event::create(flags).map_err(|error| context.broken("make an event", error))?;
         Ok(Event { raw, context: Arc::clone(context) })
     }
 

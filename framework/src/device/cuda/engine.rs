@@ -3,8 +3,8 @@
 use super::driver::{Arguments, Context, Event, Function, Memory, Module, Pinned, Stream};
 use super::layout::{BLOCK, Call, Columns, FrontierView, List, PIECE_BYTES, REPORT_BYTES, Report, Slot};
 use super::mail::{Mail, Sizes};
-use super::part::{GraphOnDevice, Plan};
 use super::operators::LongRowsOfPart;
+use super::part::{GraphOnDevice, Plan};
 use super::{FRAMEWORK, Gpus};
 use crate::algorithm::Tally;
 use crate::device::host::Pool;
@@ -100,17 +100,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the device, its memory or the kernels fail.
-    pub(crate) fn new(
-        gpus: &Gpus,
-        part: &Part,
-        pool: &Pool,
-        specs: &[FieldSpec],
-        ghosts: Ghosts,
-    ) -> Result<Engine> {
+    pub(crate) fn new(gpus: &Gpus, part: &Part, pool: &Pool, specs: &[FieldSpec], ghosts: Ghosts) -> Result<Engine> {
         let context = gpus.context(part.rank())?;
         context.make_current()?;
-        let own = Module::load(&context, &gpus.image(&FRAMEWORK, context.info.capability)?)?;
-        let plugin = Module::load(&context, &gpus.image(&gpus.kernels, context.info.capability)?)?;
+        let own = Module::load(&context, &gpus.image(&FRAMEWORK, &context.info)?)?;
+        let plugin = Module::load(&context, &gpus.image(&gpus.kernels, &context.info)?)?;
         let reaches = match ghosts {
             Ghosts::ByDevice => gpus.reaches(&context, part)?,
             Ghosts::ByTransport => None,

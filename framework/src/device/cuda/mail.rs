@@ -484,8 +484,7 @@ impl Engine {
             Letters::Copies => {
                 let renews = slots.iter().any(|&slot| self.specs[slot].share.offers().is_some());
                 let renewed = self.list(&self.lists.renewed, Slot::Renewed);
-                let arguments =
-                    Arguments::default().with(route).with(columns).with(u32::from(renews)).with(renewed);
+                let arguments = Arguments::default().with(route).with(columns).with(u32::from(renews)).with(renewed);
                 self.in_exchange("take_copies", entries, arguments)?;
             }
         }

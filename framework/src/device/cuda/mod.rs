@@ -154,12 +154,13 @@ impl Gpus {
     }
 
     /// The image of some kernels for an architecture. One rank makes it, the others wait and share it.
-    fn image(&self, kernels: &Kernels, capability: (u32, u32)) -> Result<Arc<Vec<u8>>> {
+    fn image(&self, kernels: &Kernels, device: &DeviceInfo) -> Result<Arc<Vec<u8>>> {
+        let capability = device.capability;
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(image) = images.get(&(kernels.name, capability)) {
             return Ok(Arc::clone(image));
         }
-        let (image, note) = compile::image(kernels, capability, nvrtc_version(), &self.cache)?;
+        let (image, note) = compile::image(kernels, device, nvrtc_version(), &self.cache)?;
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(note) = note.filter(|note| !notes.contains(note)) {
             notes.push(note);

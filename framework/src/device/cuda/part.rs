@@ -1,8 +1,8 @@
 //! A rank's part in device memory: what it and everything beside it needs, compared with what is free before anything is allocated,
 //! and the upload of the rows.
 
-use super::driver::{Context, Memory, Stream};
 use super::Kernels;
+use super::driver::{Context, Memory, Stream};
 use super::layout::{HUB, PIECE_BYTES, PartView, REPORT_BYTES, Rows};
 use super::mail::{Reach, Sizes};
 use super::operators::LongRowsOfPart;
@@ -81,7 +81,8 @@ impl Plan {
 
     /// Bytes of everything that a run allocates, as the driver hands them out.
     fn bytes(&self) -> u64 {
-        let lists = [self.owned, self.owned, self.ghosts, self.woken, self.ghosts, self.listed, self.ghosts, self.boundary];
+        let lists =
+            [self.owned, self.owned, self.ghosts, self.woken, self.ghosts, self.listed, self.ghosts, self.boundary];
         let mut bytes: Vec<usize> = lists.iter().map(|entries| entries * 4).collect();
         bytes.extend(self.candidates.iter().flat_map(|entries| [entries * 4; 2]));
         bytes.extend([self.bits; 4]);
