@@ -82,8 +82,11 @@ fn a_superstep_asks_the_driver_for_no_more_than_this() {
             table += &format!("{case} on {ranks}{way}: {}\n", counts.join(", "));
             let [_, down, up, _, all_device, _, _, allocations, peer] = most;
             if !by_transport {
-                assert!(down <= 2 + u64::from(name == "cc"), "{case} on {ranks}: {down} copies to the host");
-                assert!(up <= u64::from(name == "cc"), "{case} on {ranks}: {up} copies from the host");
+                // cc looks at a sample of labels in two supersteps of a run.
+                let (looks, names) = if name == "cc" { (1, 2) } else { (0, 0) };
+                let reports = if ranks == 1 { 1 } else { 2 };
+                assert!(down <= reports + looks, "{case} on {ranks}: {down} copies to the host");
+                assert!(up <= names, "{case} on {ranks}: {up} copies from the host");
                 assert_eq!((all_device, allocations, peer), (0, 0, 0), "{case} on {ranks}");
             }
         }
