@@ -72,8 +72,10 @@ impl Engine {
         self.copies.upload(&to.device, 0, &to.pinned, numbers.len())?;
         let numbers = to.device.address();
         let to = grown(&mut self.staging.values, &self.context, values.len().max(1))?;
-        to.pinned.values_mut()[..values.len()].copy_from_slice(values);
-        self.copies.upload(&to.device, 0, &to.pinned, values.len())?;
+        if !values.is_empty() {
+            to.pinned.values_mut()[..values.len()].copy_from_slice(values);
+            self.copies.upload(&to.device, 0, &to.pinned, values.len())?;
+        }
         self.copies.synchronize()?;
         Ok((numbers, to.device.address()))
     }
