@@ -49,8 +49,11 @@ pub fn drive<P: Probe, G: Guard>(
         }
         loop {
             if next == Next::Redo {
-                guard.restore(algorithm, step, exchange, clock)?;
-                (next, converged) = (Next::GoOn, false);
+                (next, converged) = (guard.restore(algorithm, step, exchange, clock)?, false);
+            }
+            if next == Next::Rebuild {
+                clock.main_loop(began.elapsed());
+                return Ok(End { iterations: step.index, converged: false, last: step.total, is_sound: false });
             }
             if converged || step.index >= limit || next == Next::GiveUp {
                 break;

@@ -53,6 +53,12 @@ pub trait FaultTolerance: Send + Sync {
         Verdict::Sound
     }
 
+    /// Whether every sound run is done by the superstep `last`, after which this one met its limit: then one that is not is corrupt, and
+    /// goes back to an older state. False where a limit may cut a sound run short.
+    fn converges(&self, _last: &Round) -> bool {
+        true
+    }
+
     /// Judges the state of one rank between two supersteps, given an older sound one: pure, on the checker, never on a device.
     /// Values may be anything: check before you index or loop by one.
     fn check(&self, window: &Window<'_>) -> Verdict;

@@ -38,6 +38,8 @@ pub enum Next {
     GoOn,
     /// The state is corrupt: an older one must be restored and redone.
     Redo,
+    /// The arcs in memory are not those that were loaded: the part must be cut again, and the run begin anew.
+    Rebuild,
     /// The state is corrupt and no try is left: the run ends without an answer.
     GiveUp,
 }
@@ -98,7 +100,8 @@ pub trait Guard {
         Ok(Next::GoOn)
     }
 
-    /// Puts the older state back that the last [`Next::Redo`] was about, the same on every rank.
+    /// Puts the older state back that the last [`Next::Redo`] was about, the same on every rank; or says that it must be
+    /// [`Next::Rebuild`].
     ///
     /// # Errors
     /// When the checker or a peer is lost.
@@ -109,8 +112,8 @@ pub trait Guard {
         _step: &mut Step<'_>,
         _exchange: &mut Exchange<'_>,
         _clock: &mut Clock<P>,
-    ) -> Result<()> {
-        Ok(())
+    ) -> Result<Next> {
+        Ok(Next::GoOn)
     }
 
     /// After the last superstep, before `finish`: waits for verdicts in flight.

@@ -19,6 +19,7 @@ pub mod op;
 pub mod partition;
 pub mod probe;
 pub mod protect;
+pub mod reload;
 pub mod run;
 pub mod step;
 pub mod strike;

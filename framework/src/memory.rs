@@ -21,6 +21,8 @@ pub unsafe trait Plain: Send + Sync + 'static {}
 // SAFETY: integers, floats and their atomics accept any bits.
 unsafe impl Plain for u8 {}
 // SAFETY: as above.
+unsafe impl Plain for u16 {}
+// SAFETY: as above.
 unsafe impl Plain for u32 {}
 // SAFETY: as above.
 unsafe impl Plain for u64 {}

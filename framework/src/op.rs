@@ -10,7 +10,6 @@ pub use crate::device::host::access::Access;
 use crate::field::Bind;
 use crate::id::LocalId;
 use crate::partition::Part;
-use crate::sum::Sum;
 
 /// The most numbers a rule takes on a device.
 const SCALARS: usize = 4;
@@ -139,35 +138,18 @@ pub trait GatherOp: Sync {
     #[inline(always)]
     fn warm(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.
-    fn settle<S: Settling>(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut S);
+    fn settle(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled;
 }
 
-/// Takes what a gather adds up over all vertices.
-pub trait Settling {
-    /// The vertex settled on `value`, which lies `by` (at least 0) from where it was: the residual.
-    fn moved(&mut self, value: f64, by: f64);
-    /// To be handed to the next superstep.
-    fn carry(&mut self, term: f64);
-}
-
-/// What a gather adds up over all vertices.
+/// What a vertex settled on. The operator adds these up over all vertices.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Settled {
-    /// Becomes [`Tally::residual`](crate::algorithm::Tally).
-    pub residual: Sum,
-    /// Becomes [`Tally::carry`](crate::algorithm::Tally).
-    pub carry: Sum,
-}
-
-impl Settling for Settled {
-    #[inline(always)]
-    fn moved(&mut self, _value: f64, by: f64) {
-        self.residual.add(by);
-    }
-    #[inline(always)]
-    fn carry(&mut self, term: f64) {
-        self.carry.add(term);
-    }
+    /// The value.
+    pub value: f64,
+    /// How far it lies from the one before, at least 0: their sum is [`Tally::residual`](crate::algorithm::Tally).
+    pub moved: f64,
+    /// What is handed to the next superstep, if anything: their sum is [`Tally::carry`](crate::algorithm::Tally).
+    pub carry: Option<f64>,
 }
 
 /// A rule that names a key for every vertex, by which some are selected.

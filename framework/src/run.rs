@@ -18,6 +18,7 @@ use crate::id::Rank;
 use crate::partition::Part;
 use crate::probe::{Probe, Stage};
 use crate::protect::{Certifying, Detection, Guarded, Protection, Resumable, Setting};
+use crate::reload::{Held, Reload};
 use crate::step::Step;
 use crate::timing::{Clock, Timing};
 use crate::transport::{Transport, local};
@@ -63,7 +64,7 @@ impl<'d> Place<'d> {
         Place { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
     }
 
-    fn waiting(self) -> Waiting {
+    pub(crate) fn waiting(self) -> Waiting {
         // Spinning threads that share a core hold each other up.
         if self.ranks * self.threads <= cores() { Waiting::Spin } else { Waiting::Park }
     }
@@ -123,6 +124,9 @@ pub struct Plan<'a> {
     pub protection: &'a Protection,
     /// What a broken-off run left, to go on from.
     pub resumable: Option<&'a Resumable>,
+    /// Where a graph that is damaged in memory comes from again. Without it, a run whose certificate finds damage that cannot be mended
+    /// from the graph given ends in an error.
+    pub reload: Option<&'a Reload<'a>>,
 }
 
 /// Runs one unprotected trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
@@ -135,7 +139,7 @@ pub fn trial<P: Probe>(
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
-    protected_trial(graph, &Plan { place, protection: &Protection::off(), resumable: None }, make, probe)
+    protected_trial(graph, &Plan { place, protection: &Protection::off(), resumable: None, reload: None }, make, probe)
 }
 
 /// Runs one trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
@@ -161,8 +165,8 @@ pub(crate) trait Wrapping: Sync {
     type Transport<'r, T: Transport>: Transport
     where
         Self: 'r;
-    /// Sees the part before the run.
-    fn part(&self, part: &mut Part);
+    /// Sees the part before the run, cut from the graph as given or as loaded again.
+    fn part(&self, part: &mut Part, is_again: bool);
     /// Wraps a guard.
     fn guard<'r>(&'r self, inner: Guarded<'r>) -> Self::Guard<'r>;
     /// Wraps a transport.
@@ -175,7 +179,7 @@ struct Bare;
 impl Wrapping for Bare {
     type Guard<'r> = Guarded<'r>;
     type Transport<'r, T: Transport> = T;
-    fn part(&self, _: &mut Part) {}
+    fn part(&self, _: &mut Part, _: bool) {}
     fn guard<'r>(&'r self, inner: Guarded<'r>) -> Guarded<'r> {
         inner
     }
@@ -194,6 +198,8 @@ pub(crate) fn wrapped_trial<P: Probe, W: Wrapping>(
 ) -> Result<Trial<P>> {
     let place = plan.place;
     let started = Instant::now();
+    let none = Reload::default();
+    let plan = &Plan { reload: Some(plan.reload.unwrap_or(&none)), ..*plan };
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
         ends.into_iter().map(|end| on_rank(graph, plan, make, probe, wrapping, end, started)).collect()
@@ -223,7 +229,8 @@ pub(crate) fn wrapped_trial<P: Probe, W: Wrapping>(
         ranks.push(outcome.report);
     }
     let (end, (spec, raw), detection) = whole.expect("rank 0 gathers the answer");
-    Ok(Trial { end, answer: Answer::from_raw(&spec, graph, &raw), ranks, detection })
+    let again = plan.reload.and_then(Reload::latest);
+    Ok(Trial { end, answer: Answer::from_raw(&spec, again.as_deref().unwrap_or(graph), &raw), ranks, detection })
 }
 
 /// The rank that failed first: one that lost a peer only says so.
@@ -273,19 +280,51 @@ fn one_rank<P: Probe, W: Wrapping>(
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
+    let none = Reload::default();
+    let mut held = Held::new(graph, plan.reload.unwrap_or(&none));
+    let mut clock = Clock::new(started, plan.place.ranks > 1, probe);
+    let pool = clock.stage(Stage::Setup, 0, || Pool::new(plan.place.threads, plan.place.waiting()));
+    let mut past = None;
+    let (end, answer, costs, detection) = loop {
+        match one_try(&mut held, plan, make, wrapping, transport, &pool, &mut clock, past.take())? {
+            Try::Over(over) => break *over,
+            Try::Damaged(detection) => past = Some(detection),
+        }
+    };
+    let (timing, probe) = clock.finish();
+    Ok(Outcome { end, answer, report: RankReport { timing, probe, costs }, detection })
+}
+
+/// What became of a part.
+enum Try {
+    /// The run is over: how, the answer on rank 0, costs, what protection says.
+    Over(Box<(End, Option<(AnswerSpec, Vec<u8>)>, Costs, Option<Detection>)>),
+    /// Its arcs are not those that were loaded. What was known until then.
+    Damaged(Detection),
+}
+
+/// Cuts the part and runs on it. `past` is what was known before the part was cut again: such a run begins anew.
+#[expect(clippy::too_many_arguments, reason = "all of them outlive the part, which is made here and nowhere else")]
+fn one_try<P: Probe, W: Wrapping>(
+    held: &mut Held<'_>,
+    plan: &Plan<'_>,
+    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    wrapping: &W,
+    transport: &mut dyn Transport,
+    pool: &Pool,
+    clock: &mut Clock<P>,
+    past: Option<Detection>,
+) -> Result<Try> {
     let (place, protection) = (plan.place, plan.protection);
-    let mut clock = Clock::new(started, place.ranks > 1, probe);
-    let pool = clock.stage(Stage::Setup, 0, || Pool::new(place.threads, place.waiting()));
-    let (mut algorithm, part) = clock.stage(Stage::Setup, 0, || -> Result<_> {
+    let part = clock.stage(Stage::Setup, 0, || held.part(protection.certify, transport, pool, wrapping))?;
+    let graph = held.graph();
+    let mut algorithm = clock.stage(Stage::Setup, 0, || -> Result<_> {
         let mut algorithm = make()?;
         algorithm.prepare(graph)?;
-        let mut part = Part::cut(graph, transport, &pool)?;
         if protection.certify {
             algorithm.keep_evidence();
-            part.seal_arcs(&pool);
         }
-        wrapping.part(&mut part);
-        Ok((algorithm, part))
+        Ok(algorithm)
     })?;
     let mut step = clock.stage(Stage::Setup, 0, || {
         let layout = match place.layouts {
@@ -293,10 +332,10 @@ fn one_rank<P: Probe, W: Wrapping>(
             Layouts::RowsOnly => Layout::Rows,
         };
         match place.device {
-            Device::Cpu => Step::new(&part, &pool, algorithm.fields(), layout),
+            Device::Cpu => Step::new(&part, pool, algorithm.fields(), layout),
             Device::Cuda(gpus) => {
                 let ghosts = gpus.ghosts(transport.is_one_process(), protection.is_on);
-                Step::on_device(&part, &pool, algorithm.fields(), gpus, ghosts)
+                Step::on_device(&part, pool, algorithm.fields(), gpus, ghosts)
             }
         }
     })?;
@@ -305,14 +344,20 @@ fn one_rank<P: Probe, W: Wrapping>(
     let rules = algorithm.protection().filter(|_| protection.is_on || protection.certify);
     let ids = graph.ids();
     let spec = algorithm.answer();
+    let mut is_rebuilding = false;
     let (end, answer, detection) = match rules {
         Some(rules) if protection.is_on => std::thread::scope(|scope| -> Result<_> {
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
+            let started = clock.started();
             let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
             let mut guard =
                 clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
-            let placed = match plan.resumable {
+            let is_again = past.is_some();
+            if let Some(past) = past {
+                guard.remember(past);
+            }
+            let placed = match plan.resumable.filter(|_| !is_again) {
                 Some(left) => clock.stage(Stage::Setup, 0, || left.place(&mut step, algorithm))?,
                 None => None,
             };
@@ -321,38 +366,43 @@ fn one_rank<P: Probe, W: Wrapping>(
                     guard.go_on_from(&placed);
                     None
                 }
-                None => Some(begin(algorithm, &mut step, &mut exchange, &mut clock)?),
+                None => Some(begin(algorithm, &mut step, &mut exchange, clock)?),
             };
-            guard.begin(&step, &clock);
+            guard.begin(&step, clock);
             let mut guard = wrapping.guard(guard);
-            let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, start.as_ref())?;
+            let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, clock, start.as_ref())?;
             let mut guard: Guarded<'_> = guard.into();
-            let mut answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
+            let mut answer = gathered(&spec, &mut step, &mut exchange, clock)?;
             // What was certified must be what is handed out; if it is not, it is made again.
             while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
                 if guard.distrust_answer() != Next::Redo {
                     end.is_sound = false;
                     break;
                 }
-                guard.restore(algorithm, &mut step, &mut exchange, &mut clock)?;
-                end = drive(algorithm, &mut step, &mut exchange, &mut guard, &mut clock, None)?;
-                answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
+                if guard.restore(algorithm, &mut step, &mut exchange, clock)? == Next::Rebuild {
+                    break;
+                }
+                end = drive(algorithm, &mut step, &mut exchange, &mut guard, clock, None)?;
+                answer = gathered(&spec, &mut step, &mut exchange, clock)?;
             }
+            is_rebuilding = guard.is_rebuilding();
             Ok((end, answer, Some(guard.into_detection())))
         })?,
         Some(rules) => {
             let mut guard = Certifying::new(rules, ids);
-            let end = run(algorithm, &mut step, &mut exchange, &mut guard, &mut clock)?;
-            let answer = gathered(&spec, &mut step, &mut exchange, &mut clock)?;
+            let end = run(algorithm, &mut step, &mut exchange, &mut guard, clock)?;
+            let answer = gathered(&spec, &mut step, &mut exchange, clock)?;
             (end, answer, Some(guard.into_detection()))
         }
         None => {
-            let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, &mut clock)?;
-            (end, gathered(&spec, &mut step, &mut exchange, &mut clock)?, None)
+            let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, clock)?;
+            (end, gathered(&spec, &mut step, &mut exchange, clock)?, None)
         }
     };
-
     let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
+    if is_rebuilding {
+        return Ok(Try::Damaged(detection.unwrap_or_default()));
+    }
     if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
         check_sum(&spec, raw, sum)?;
     }
@@ -367,8 +417,7 @@ fn one_rank<P: Probe, W: Wrapping>(
         exchange_messages: exchange.messages_sent,
         carrier: step.carrier(),
     };
-    let (timing, probe) = clock.finish();
-    Ok(Outcome { end, answer, report: RankReport { timing, probe, costs }, detection })
+    Ok(Try::Over(Box::new((end, answer, costs, detection))))
 }
 
 /// Initial state, first exchange, loop.
@@ -412,9 +461,14 @@ fn gathered<P: Probe>(
 
 /// What a gathered answer sums to, as certificates sum it.
 fn sum_of(spec: &AnswerSpec, raw: &[u8]) -> u64 {
-    let bits = |value: &[u8]| value.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-    let values = raw.chunks_exact(spec.field.kind.bytes()).enumerate();
-    values.fold(0, |sum, (global, value)| answer_sum(sum, global as u32, bits(value)))
+    fn sum<const N: usize>(raw: &[u8], bits: impl Fn([u8; N]) -> u64) -> u64 {
+        let values = raw.as_chunks::<N>().0.iter().enumerate();
+        values.fold(0, |sum, (global, &value)| answer_sum(sum, global as u32, bits(value)))
+    }
+    match spec.field.kind {
+        Kind::U32 => sum(raw, |value: [u8; 4]| u32::from_le_bytes(value).into()),
+        Kind::F64 => sum(raw, u64::from_le_bytes),
+    }
 }
 
 /// Whether the gathered answer is the one that was certified, as rank 0 tells all. True where there is no certificate.

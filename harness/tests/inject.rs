@@ -81,10 +81,25 @@ fn a_row_repeats_by_its_seed_and_the_folder_holds_what_was_said() {
     let written: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.path().join("summary.json")).expect("read")).expect("JSON");
     assert_eq!(written, summary);
-    assert!(folder.path().join("outcomes.svg").is_file() && folder.path().join("outcomes.png").is_file());
+    for plot in ["outcomes", "delays"] {
+        for form in ["svg", "png", "dark.svg", "dark.png", "csv"] {
+            assert!(folder.path().join(format!("{plot}.{form}")).is_file(), "{plot}.{form}");
+        }
+    }
+    assert!(first.iter().all(|row| !row["field"].is_empty()), "every strike hit something");
     let sum: u64 = summary["by"].as_array().expect("groups").iter().map(|group| group["n"].as_u64().expect("n")).sum();
     assert_eq!(sum, 40);
-    for row in first.iter().filter(|row| row["outcome"] != "masked").take(6) {
+    let seeds = |rows: &[BTreeMap<String, String>]| rows.iter().map(|row| row["seed"].clone()).collect::<Vec<_>>();
+    // A seed says which strike it is, whatever the campaign asked for.
+    let other = tempfile::tempdir().expect("a folder");
+    let few = ["--strikes", "9", "--seed", "5", "--model", "zero", "--output", other.path().to_str().expect("UTF-8")];
+    inject(&[&base[..], &few].concat(), 0);
+    let few = rows(other.path());
+    assert!(few.iter().all(|row| row["model"] == "zero"), "{few:?}");
+    assert_ne!(seeds(&few), seeds(&first[..9]));
+    for row in few.iter().take(3).chain(first.iter().filter(|row| row["outcome"] != "masked").take(6)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().to_str().expect("UTF-8");
         inject(&[&base[..], &["--repeat", &row["seed"], "--output", out]].concat(), 0);
         let again = rows(folder.path());
         assert_eq!(again.len(), 1);
@@ -123,12 +138,59 @@ fn without_the_certificate_something_may_be_silent_and_says_so() {
 
 #[test]
 fn what_makes_no_sense_is_refused_by_name() {
-    let (_, said) = inject(&["--algorithm", "bfs", "--model", "bit3"], 2);
-    assert!(said.contains("no model is called `bit3` (known: bit1, bit2"), "{said}");
-    let (_, said) = inject(&["--algorithm", "bfs", "--target", "disk"], 2);
-    assert!(said.contains("no target is called `disk`"), "{said}");
-    let (_, said) = inject(&["--algorithm", "bfs", "--target", "ghost", "--model", "drop"], 2);
-    assert!(said.contains("ghosts need --ranks of at least 2"), "{said}");
-    let (_, said) = inject(&["--algorithm", "kcore", "--", "--fault-tolerance", "off", "-k", "2"], 2);
-    assert!(said.contains("leaves nothing to strike at"), "{said}");
+    let full = tempfile::tempdir().expect("a folder");
+    std::fs::write(full.path().join("strikes.csv"), "").expect("written");
+    let full = full.path().to_str().expect("UTF-8");
+    let refused = |arguments: &[&str], words: &str| {
+        let (_, said) = inject(arguments, 2);
+        assert!(said.contains(words), "{arguments:?}: `{words}` is not in {said}");
+    };
+    let bfs = |more: &[&'static str]| [&["--algorithm", "bfs"], more].concat();
+    refused(&bfs(&["--model", "bit3"]), "no model is called `bit3` (known: bit1, bit2");
+    refused(&bfs(&["--target", "disk"]), "no target is called `disk` (known: field");
+    refused(&bfs(&["--model", ""]), "no model is called ``");
+    refused(&bfs(&["--target", "ghost", "--model", "drop"]), "need --ranks of at least 2");
+    refused(&bfs(&["--target", "ghost"]), "need --ranks of at least 2");
+    refused(&bfs(&["--ranks", "2", "--target", "summary", "--model", "drop"]), "none of these models hits any");
+    refused(&bfs(&["--strikes", "0"]), "invalid value '0' for '--strikes <N>'");
+    refused(&bfs(&["--ranks", "0"]), "invalid value '0' for '--ranks <N>'");
+    refused(&bfs(&["--repeat", "5", "--strikes", "9"]), "cannot be used with");
+    refused(&bfs(&["--repeat", "5", "--model", "bit1"]), "cannot be used with");
+    refused(&bfs(&["--", "--ranks", "2"]), "cannot be used multiple times");
+    refused(&bfs(&["--", "--trials", "2"]), "--trials has no effect on strikes");
+    refused(&bfs(&["--", "--output", "levels.csv"]), "--output has no effect on strikes");
+    refused(&bfs(&["--", "--checkpoint-dir", "folder"]), "--checkpoint-dir has no effect on strikes");
+    refused(&bfs(&["--", "-k", "3"]), "-k");
+    refused(&bfs(&["--", "--fault-tolerance", "off"]), "leaves nothing to strike at");
+    refused(&bfs(&["--", "--method", "single_cpu_baseline"]), "leaves nothing to strike at");
+    refused(&bfs(&["--graph", "absent.txt"]), "absent.txt");
+    refused(&["--algorithm", "dfs"], "did you mean `bfs`");
+    refused(&["--algorithm", "kcore"], "required");
+    refused(&["--algorithm", "bfs", "--output", full], "must be new or empty, and this one holds `strikes.csv`");
+    // It hooks in place: on one rank there never is a list of active vertices.
+    let graph = pairs();
+    let base = ["--algorithm", "cc", "--graph", graph.to_str().expect("UTF-8")];
+    let (summary, said) = inject(&[&base[..], &["--strikes", "5", "--target", "field,ghost"]].concat(), 0);
+    assert_eq!(summary["strikes"], 5, "{said}");
+    assert!(said.contains("left out drop, duplicate, corrupt, ghost (ghosts and messages need --ranks"), "{said}");
+}
+
+#[test]
+fn watching_without_a_terminal_says_a_line_with_outcomes_and_delays() {
+    let graph = pairs();
+    let base = ["--algorithm", "bfs", "--graph", graph.to_str().expect("UTF-8"), "--strikes", "60"];
+    let (summary, said) = inject(&[&base[..], &["--watch"]].concat(), 0);
+    let last = said.lines().rfind(|line| line.starts_with("watch ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(last.contains("60 of 60 strikes") && last.contains("supersteps to a verdict: 0: "), "{last}");
+    assert!(last.contains(&format!("{} masked", summary["masked"])), "{last}");
+    assert!(said.chars().all(|c| c != '\u{1b}'), "no codes of a terminal");
+    let (_, said) = inject(&base, 0);
+    assert!(!said.contains("watch ") && said.contains("seed 7"), "{said}");
+}
+
+#[test]
+fn the_help_is_for_people_who_never_struck_anything() {
+    let output = harness(&["inject", "--help"]);
+    assert!(output.status.success());
+    insta::assert_snapshot!("help_inject", String::from_utf8(output.stdout).expect("UTF-8"));
 }

@@ -113,17 +113,35 @@ fn the_programs_of_this_build_go_all_the_way_from_a_plan_to_a_report() {
     let (_, plan) = sample.split_once("```toml\n").expect("a plan");
     let (plan, _) = plan.split_once("```").expect("its end");
     let plan = plan.replace("repeats = 5", "repeats = 1").replace("graphs/wiki-Vote.txt", "wiki-Vote.txt");
+    let plan = plan + "\n[[method]]\nname = \"multi_cpu_fault_tolerant\"\nranks = 2\nthreads = 1\n";
     fs::write(folder.path().join("wiki-Vote.txt"), "1 2\n2 3\n3 1\n3 4\n").expect("written");
     for (profile, run) in [("performance", "perf"), ("profiling", "prof")] {
         fs::write(folder.path().join(format!("{run}.toml")), plan.replace("performance", profile)).expect("written");
         harness(&["experiment", "run", &format!("{run}.toml"), "--output", run, "--allow-debug"], 0);
         let said = harness(&["experiment", "collect", run], 0);
-        assert!(said.contains("16 of 16 planned calls measured"), "{said}");
+        assert!(said.contains("24 of 24 planned calls measured"), "{said}");
     }
     harness(&["experiment", "check-equivalence", "perf", "prof"], 0);
     harness(&["experiment", "analyze", "perf"], 0);
     harness(&["experiment", "plot", "perf", "--profiling", "prof"], 0);
     assert!(fs::read_to_string(folder.path().join("perf/plots/idle.csv")).expect("read").lines().count() > 50);
+    // Of the protected method only: each algorithm on each graph waited for its verdicts.
+    let mut latency = csv::Reader::from_path(folder.path().join("perf/plots/latency.csv")).expect("read");
+    let rows: Vec<std::collections::BTreeMap<String, String>> =
+        latency.deserialize().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        let number = |key: &str| row[key].parse::<f64>().expect("a number");
+        assert_eq!(row["method"], "multi_cpu_fault_tolerant");
+        assert!(number("verdicts") >= 2.0 && number("median_ms") > 0.0, "{row:?}");
+        assert!(number("median_ms") <= number("p95_ms") && number("p95_ms") <= number("worst_ms"), "{row:?}");
+        assert!(number("validation_mean_ms") <= number("worst_ms"), "the checker's work is inside: {row:?}");
+    }
+    let page = fs::read_to_string(folder.path().join("perf/plots/report.html")).expect("read");
+    assert!(page.contains("Detection latency"));
+    if let Some(keep) = std::env::var_os("GRAPHALG_KEEP_PLOT") {
+        fs::copy(folder.path().join("perf/plots/latency.png"), keep).expect("copied");
+    }
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! What a certificate costs, beside one plain scan of the arcs on the same threads: each target, and one value of it.
+//!
+//! `cargo bench -p graphalg-tests --bench certificates -- --table kron-20 FILE...` takes turns instead of criterion's batches, and
+//! prints medians and their ratio: for large graphs, and on a machine that is not quiet.
 
 #![allow(missing_docs)] // made by criterion's macros
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use framework::algorithm::{GraphAlgorithm, Record, Tally};
 use framework::answer::{Answer, AnswerSpec, Meaning};
 use framework::certify::judge;
 use framework::error::Result;
 use framework::fault::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
-use framework::graph::{Generator, Graph, Recipe, View};
+use framework::graph::{Direction, Format, Generator, Graph, Input, LoadOptions, Recipe, View, load};
 use framework::id::LocalId;
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
@@ -17,6 +20,7 @@ use framework::probe::Off;
 use framework::run::{Place, trial};
 use framework::step::Step;
 use graphalg_tests::{Case, cases};
+use std::io::Write;
 use std::time::Duration;
 
 const VALUE: Field<u32> = Field::<u32>::new("value", Share::Private, 1);
@@ -109,7 +113,7 @@ fn certificates(criterion: &mut Criterion) {
     {
         for case in cases() {
             let name = case.to_string();
-            if !["bfs ", "cc ", "kcore -k 3", "kcore --all-cores", "pagerank "].contains(&name.as_str()) {
+            if !NAMES.contains(&name.as_str()) {
                 continue;
             }
             let mut algorithm = case.make().expect("options");
@@ -134,5 +138,67 @@ fn certificates(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// The algorithms whose certificates differ.
+const NAMES: [&str; 5] = ["bfs ", "cc ", "kcore -k 3", "kcore --all-cores", "pagerank "];
+/// Turns of a table.
+const TURNS: usize = 9;
+
+/// A generated graph by name (`kron-20`), or one in a file.
+fn named(name: &str, view: View) -> Result<Graph> {
+    let generated = name.rsplit_once('-').and_then(|(generator, scale)| Some((generator, scale.parse().ok()?)));
+    let (generator, edge_factor) = match generated {
+        Some(("kron", _)) => (Generator::Kron, 16),
+        Some(("urand", _)) => (Generator::Uniform, 16),
+        Some(("grid", _)) => (Generator::Grid, 1),
+        _ => {
+            let options = LoadOptions { format: Format::Auto, direction: Direction::Auto, view };
+            return load(&Input::Path(name.into()), &options);
+        }
+    };
+    let scale = generated.map_or(0, |(_, scale)| scale);
+    Recipe { generator, scale, edge_factor, seed: 1 }.graph(view)
+}
+
+/// Medians in turns.
+fn table(graphs: &[String]) {
+    let mut out = std::io::stdout().lock();
+    for graph in graphs {
+        for case in cases().iter().filter(|case| NAMES.contains(&case.to_string().as_str())) {
+            let mut algorithm = case.make().expect("options");
+            let graph = named(graph, algorithm.view()).expect("a graph");
+            algorithm.prepare(&graph).expect("there are vertices");
+            let reals = case.name() == "pagerank";
+            for threads in [1, 2] {
+                let mut turns: Vec<[Duration; 2]> = (0..TURNS)
+                    .map(|_| {
+                        let plain = scan(&graph, algorithm.view(), threads, reals, 2) / 2;
+                        [plain, certificate(case, &graph, threads, 1)]
+                    })
+                    .collect();
+                let mut median = |of: fn(&[Duration; 2]) -> f64| {
+                    turns.sort_by(|a, b| of(a).total_cmp(&of(b)));
+                    of(&turns[TURNS / 2])
+                };
+                let plain = median(|turn| turn[0].as_secs_f64() * 1e3);
+                let whole = median(|turn| turn[1].as_secs_f64() * 1e3);
+                let ratio = median(|turn| turn[1].as_secs_f64() / turn[0].as_secs_f64());
+                let (name, case) = (graph.name(), case.to_string());
+                writeln!(out, "{name:<14} {case:<18} {threads} threads  scan {plain:>8.2} ms  certificate {whole:>8.2} ms  ratio {ratio:.2}")
+                    .expect("stdout");
+            }
+        }
+    }
+}
+
 criterion_group!(benches, certificates);
-criterion_main!(benches);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.split_first() {
+        Some((first, graphs)) if first == "--table" => table(graphs),
+        _ => {
+            benches();
+            Criterion::default().configure_from_args().final_summary();
+        }
+    }
+}

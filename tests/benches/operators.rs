@@ -10,7 +10,7 @@ use framework::fault::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Generator, Graph, Recipe, View};
 use framework::id::{GlobalId, LocalId};
-use framework::op::{Access, EdgeOp, GatherOp, SelectOp, Settling, VertexOp, VisitOp};
+use framework::op::{Access, EdgeOp, GatherOp, SelectOp, Settled, VertexOp, VisitOp};
 use framework::partition::Part;
 use framework::probe::Off;
 use framework::run::{Place, trial};
@@ -122,8 +122,9 @@ impl GatherOp for Gather {
         now.prefetch(src);
     }
     #[inline(always)]
-    fn settle<S: Settling>(&self, (_, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64, _: &mut S) {
+    fn settle(&self, (_, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled {
         next.set(v, 0.5 + 0.5 * sum / degree.max(1) as f64);
+        Settled::default()
     }
 }
 

@@ -135,7 +135,7 @@ impl Case {
         protection: &Protection,
         resumable: Option<&Resumable>,
     ) -> Result<Trial<Off>> {
-        let plan = Plan { place: Place::new(ranks, threads), protection, resumable };
+        let plan = Plan { place: Place::new(ranks, threads), protection, resumable, reload: None };
         protected_trial(graph, &plan, &|| self.make(), &|_| Off)
     }
 

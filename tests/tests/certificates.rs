@@ -386,3 +386,89 @@ fn of_all_labels_and_hooks_of_a_tiny_graph_only_right_ones_hold() {
         );
     }
 }
+
+/// On two ranks: labels, and everything that is kept of trees and of where labels came, drawn from the numbers there are.
+#[test]
+fn of_drawn_labels_and_evidence_of_a_tiny_graph_on_two_ranks_only_right_ones_hold() {
+    const DRAWS: usize = 12_000;
+    let case = Case::new("cc", &[""; 0]);
+    let fields = evidence(&case);
+    for arcs in tiny() {
+        let truth = right(&case, &arcs, LABEL);
+        let n = truth.len();
+        let label = |state: usize, v: u32| digit(state % numbers(n, n), n, v) as u32;
+        let graph = graph(&case, &arcs, false).expect("a graph with vertices");
+        for place in [(2, 1), (3, 1)] {
+            let tamper = |step: &mut Step<'_>, state: usize| {
+                put(step, LABEL, |v| label(state, v));
+                // Ghosts too: what is kept is by local number, and read there.
+                let locals: Vec<LocalId> = step.part.local_vertices().collect();
+                for (number, &field) in fields.iter().enumerate() {
+                    for &v in &locals {
+                        let drawn = split_mix((state as u64) << 20 | (number as u64) << 12 | u64::from(v.number()));
+                        step.set(
+                            field,
+                            v,
+                            if drawn.is_multiple_of(16) { (drawn >> 20) as u32 } else { (drawn >> 8) as u32 % 68 },
+                        );
+                    }
+                }
+            };
+            let verdicts = case.judge(&graph, place, DRAWS, &tamper).expect("a run");
+            let wrong = (0..DRAWS)
+                .filter(|&state| verdicts[state].is_sound())
+                .find(|&state| (0..n).any(|v| label(state, v as u32) != truth[v]));
+            assert!(wrong.is_none(), "{arcs:?} at {place:?}: draw {wrong:?} holds");
+        }
+    }
+}
+
+/// Numbers that need one byte, two and four: changes that a narrower copy would not tell from the right number.
+#[test]
+fn wrong_numbers_are_refused_whatever_width_they_are_read_in() {
+    for last in [200i64, 253, 254, 255, 256, 300, 65_533, 65_534, 65_535, 65_536, 70_000] {
+        let path: Arcs = (0..last).map(|v| (v, v + 1)).collect();
+        for case in [Case::new("bfs", &["--source", "index:0"]), Case::new("kcore", &["-k", "2"])] {
+            let graph = graph(&case, &path, false).expect("a path");
+            // k-core: a path goes from both ends, a wave a step.
+            let field = if case.name() == "bfs" { LEVEL } else { STEP };
+            let place = [0u32, 1, (last / 2) as u32, last as u32];
+            let by = [1u32, 255, 256, 257, 65_535, 65_536, 65_537, u32::MAX];
+            let changes: Vec<(u32, u32)> = place.iter().flat_map(|&v| by.map(|by| (v, by))).collect();
+            let before = std::sync::Mutex::new(None::<(u32, u32)>);
+            for ranks in [1, 2] {
+                let verdicts = case
+                    .judge(&graph, (ranks, 1), changes.len() + 1, &|step, attempt| {
+                        let mut before = before.lock().expect("no panic");
+                        if let Some((v, value)) = *before
+                            && let Some(own) = owned(step, v)
+                        {
+                            step.set(field, own, value);
+                            *before = None;
+                        }
+                        let Some(&(v, by)) = attempt.checked_sub(1).and_then(|attempt| changes.get(attempt)) else {
+                            return;
+                        };
+                        let Some(own) = owned(step, v) else { return };
+                        let now = step.get(field, own);
+                        *before = Some((v, now));
+                        step.set(field, own, now.wrapping_add(by));
+                    })
+                    .expect("a run");
+                if ranks == 1 {
+                    assert!(verdicts[0].is_sound(), "{case}, path of {last}: {:?}", verdicts[0]);
+                    // A level is unique; a step may move where the order stays right, but never to the next wave's number or beyond.
+                    let wrong = (1..verdicts.len())
+                        .filter(|&attempt| verdicts[attempt].is_sound())
+                        .find(|_| case.name() == "bfs");
+                    assert!(
+                        wrong.is_none(),
+                        "{case}, path of {last}: {:?} passes",
+                        wrong.map(|attempt| changes[attempt - 1])
+                    );
+                }
+                *before.lock().expect("no panic") = None;
+            }
+        }
+    }
+}

@@ -37,7 +37,7 @@ pub fn judge(
     attempts: usize,
     tamper: &(dyn Fn(&mut Step<'_>, usize) + Sync),
 ) -> Result<Vec<Vec<Judged>>> {
-    let ends = local(place.ranks, crate::device::host::Waiting::Park);
+    let ends = local(place.ranks, place.waiting());
     let on_rank = |end: LocalTransport| one_rank(graph, place, make, attempts, tamper, end);
     std::thread::scope(|scope| {
         let ranks: Vec<_> = ends.into_iter().map(|end| scope.spawn(|| on_rank(end))).collect();
@@ -61,7 +61,7 @@ fn one_rank(
 ) -> Result<Vec<Judged>> {
     let panicking = Abandon(&mut transport);
     let transport: &mut dyn Transport = panicking.0;
-    let pool = Pool::new(place.threads, crate::device::host::Waiting::Park);
+    let pool = Pool::new(place.threads, place.waiting());
     let mut algorithm = make()?;
     algorithm.prepare(graph)?;
     algorithm.keep_evidence();

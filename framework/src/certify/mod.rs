@@ -9,14 +9,17 @@
 //! index besides.
 
 mod arcs;
+mod copies;
 mod judge;
+mod row;
 mod talk;
 
 pub use arcs::ArcSums;
+pub use copies::{Derived, Lookup, Packed};
 pub use judge::{Judged, judge};
+pub use row::{Row, Rows};
 pub use talk::Talk;
 
-use crate::device::host::access::{at, prefetch};
 use crate::device::host::{Line, Pool};
 use crate::error::Result;
 use crate::fault::{Certificate, Scene, State, Values, Verdict, answer_sum};
@@ -24,7 +27,7 @@ use crate::field::{Field, FieldSpec, Value};
 use crate::graph::Ids;
 use crate::id::LocalId;
 use crate::memory::{Buf, Plain};
-use crate::partition::{Part, Rows};
+use crate::partition::Part;
 use std::cell::Cell;
 
 /// One rank's view of a finished run, for a certificate.
@@ -43,7 +46,7 @@ pub struct Audit<'a> {
 #[derive(Clone, Copy)]
 struct Read {
     answer: u64,
-    arcs: ArcSums,
+    arcs: u64,
 }
 
 /// What a pass over the arcs found.
@@ -57,56 +60,8 @@ pub struct Scan<S> {
 /// Vertices that a thread derives at once.
 const PIECE: usize = 1 << 14;
 
-/// The arcs of one vertex, as [`Audit::scan`] hands them out. Reading them adds them to the sum of arcs, so a judge reads each row
-/// whole, once.
-pub struct Row<'a> {
-    targets: &'a [LocalId],
-    sum: &'a Cell<u64>,
-}
-
-impl Row<'_> {
-    /// Folds over the neighbours.
-    #[inline(always)]
-    pub fn fold<A>(&self, start: A, mut f: impl FnMut(A, LocalId) -> A) -> A {
-        let (mut value, mut sums) = (start, [0u64; 4]);
-        let (fours, rest) = self.targets.as_chunks::<4>();
-        for four in fours {
-            for (sum, &u) in sums.iter_mut().zip(four) {
-                value = f(value, u);
-                *sum = sum.wrapping_add(arcs::target(u));
-            }
-        }
-        for (sum, &u) in sums.iter_mut().zip(rest) {
-            value = f(value, u);
-            *sum = sum.wrapping_add(arcs::target(u));
-        }
-        self.sum.set(sums.iter().fold(0, |sum, part| sum.wrapping_add(*part)));
-        value
-    }
-
-    /// How many neighbours.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.targets.len()
-    }
-
-    /// Whether there is none.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.targets.is_empty()
-    }
-
-    /// The first neighbour.
-    #[inline(always)]
-    pub fn first(&self) -> Option<LocalId> {
-        self.targets.first().copied()
-    }
-
-    /// Whether `u` is a neighbour.
-    pub fn contains(&self, u: LocalId) -> bool {
-        self.targets.contains(&u)
-    }
-}
+/// Vertices whose rows are summed before they are judged: few enough that they stay in the nearest cache.
+const BLOCK: u32 = 64;
 
 impl<'a> Audit<'a> {
     /// Of what is before the post-check.
@@ -143,9 +98,9 @@ impl<'a> Audit<'a> {
         self.state.has(spec)
     }
 
-    /// The arcs that a certificate reads: into each vertex, or out of it where the view has no others.
-    pub fn rows(&self) -> &'a Rows {
-        arcs::rows(self.part)
+    /// The arcs that a certificate reads.
+    pub fn rows(&self) -> Rows<'a> {
+        Rows { all: arcs::rows(self.part) }
     }
 
     /// Runs over all owned vertices, in parallel. For each, `judge` gets its answer, its row, and what this thread adds up; it
@@ -153,7 +108,7 @@ impl<'a> Audit<'a> {
     pub fn scan<T: Value, S: Default + Send>(
         &self,
         answer: Field<T>,
-        judge: impl Fn(LocalId, T, &Row<'_>, &mut S) -> bool + Sync,
+        judge: impl Fn(LocalId, T, Row<'_>, &mut S) -> bool + Sync,
     ) -> Scan<S> {
         #[derive(Default)]
         struct Own<S> {
@@ -162,20 +117,23 @@ impl<'a> Audit<'a> {
             answer: u64,
             broken: Option<LocalId>,
         }
-        let (part, rows, outgoing) = (self.part, self.rows(), self.part.outgoing());
+        let (part, rows, outgoing) = (self.part, arcs::rows(self.part), self.part.outgoing());
         let values = self.state.values(answer);
         let mut each: Vec<Line<Own<S>>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(&mut each, chunks.len() - 1, |own, chunk| {
-            let (mut arcs, mut answer, mut broken, sum) = (0u64, 0u64, None, Cell::new(0));
-            for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
-                let (row, value) = (Row { targets: rows.of(v), sum: &sum }, values.get(v));
-                sum.set(0);
-                let holds = judge(v, value, &row, &mut own.state);
-                arcs = arcs.wrapping_add(arcs::row(v, sum.get(), (row.len(), outgoing.degree(v))));
-                answer = answer_sum(answer, part.global(v).0, value.to_bits());
-                if !holds && broken.is_none() {
-                    broken = Some(v);
+            let (mut arcs, mut answer, mut broken) = (0u64, 0u64, None);
+            for first in (chunks[chunk]..chunks[chunk + 1]).step_by(BLOCK as usize) {
+                let end = chunks[chunk + 1].min(first + BLOCK);
+                arcs = arcs.wrapping_add(arcs::targets(rows.stretch(LocalId::new(first), LocalId::new(end))));
+                for v in (first..end).map(LocalId::new) {
+                    let (row, value) = (Row { targets: rows.of(v) }, values.get(v));
+                    let holds = judge(v, value, row, &mut own.state);
+                    arcs = arcs.wrapping_add(arcs::bounds_of(v, row.len() as u64, outgoing.degree(v)));
+                    answer = answer_sum(answer, part.global(v).0, value.to_bits());
+                    if !holds && broken.is_none() {
+                        broken = Some(v);
+                    }
                 }
             }
             own.arcs = own.arcs.wrapping_add(arcs);
@@ -189,13 +147,13 @@ impl<'a> Audit<'a> {
             (arcs, answer) = (arcs.wrapping_add(own.arcs), answer.wrapping_add(own.answer));
             threads.push(own.state);
         }
-        self.read.set(Some(Read { answer, arcs: ArcSums { arcs } }));
+        self.read.set(Some(Read { answer, arcs }));
         Scan { broken, threads }
     }
 
     /// Hands `judge` one vertex again, to say what was found there.
-    pub fn again<R>(&self, v: LocalId, judge: impl FnOnce(&Row<'_>) -> R) -> R {
-        judge(&Row { targets: self.rows().of(v), sum: &Cell::new(0) })
+    pub fn again<R>(&self, v: LocalId, judge: impl FnOnce(Row<'_>) -> R) -> R {
+        judge(self.rows().of(v))
     }
 
     /// Hands every owned vertex and its value of a field to `note`, in parallel; what each thread noted.
@@ -214,23 +172,74 @@ impl<'a> Audit<'a> {
         each.into_iter().map(|own| own.0).collect()
     }
 
-    /// Computes one value for every owned vertex from a field, in parallel; ghosts get their owners'.
+    /// Computes one value for every owned vertex from a field, in parallel; ghosts get their owners'. And what each thread added up.
     ///
     /// # Errors
     /// When a peer is lost.
-    pub fn derive<T: Value>(&mut self, field: Field<T>, of: impl Fn(LocalId, T) -> T + Sync) -> Result<Derived<T>> {
-        let mut values = Buf::<T>::zeroed(self.part.locals());
+    pub fn derive<T: Value, S: Default + Send>(
+        &mut self,
+        field: Field<T>,
+        of: impl Fn(LocalId, T, &mut S) -> T + Sync,
+    ) -> Result<(Derived<T>, Vec<S>)> {
+        let (mut derived, noted) = self.derived(field, self.part.owned(), of);
+        self.talk.copy_to_ghosts(&mut derived.values)?;
+        Ok((derived, noted))
+    }
+
+    /// Computes one value of another kind for every local vertex from a field as it stands, ghosts included.
+    pub fn project<T: Value, U: Plain + Copy>(&self, field: Field<T>, of: impl Fn(T) -> U + Sync) -> Derived<U> {
+        self.derived(field, self.part.locals(), |_, value, (): &mut ()| of(value)).0
+    }
+
+    /// The numbers of a field, owned and ghosts, to be read at random.
+    pub fn packed(&self, field: Field<u32>) -> Packed<'a> {
+        let (values, locals) = (self.state.values(field), self.part.locals());
+        let mut each: Vec<Line<u32>> = (0..self.pool.threads()).map(|_| Line(0)).collect();
+        self.pool.chunks_with(&mut each, locals.div_ceil(PIECE), |most, piece| {
+            let numbers = (piece * PIECE..locals.min((piece + 1) * PIECE)).map(|v| values.get(LocalId::new(v as u32)));
+            // The largest one wraps to 0, all others grow by 1.
+            *most = numbers.fold(*most, |most, number| most.max(number.wrapping_add(1)));
+        });
+        match each.iter().map(|most| most.0).max().unwrap_or(0) {
+            0..=0xff => Packed::Bytes(self.project(field, |number| number as u8)),
+            0x100..=0xffff => Packed::Shorts(self.project(field, |number| number as u16)),
+            _ => Packed::Words(values),
+        }
+    }
+
+    /// A value for each of the first `count` local numbers.
+    fn derived<T: Value, U: Plain + Copy, S: Default + Send>(
+        &self,
+        field: Field<T>,
+        count: usize,
+        of: impl Fn(LocalId, T, &mut S) -> U + Sync,
+    ) -> (Derived<U>, Vec<S>) {
+        let mut values = Buf::<U>::zeroed(self.part.locals());
         let from = self.state.values(field);
-        let mut none: Vec<Line<()>> = (0..self.pool.threads()).map(|_| Line(())).collect();
-        let mut pieces: Vec<&mut [T]> = values[..self.part.owned()].chunks_mut(PIECE).collect();
-        self.pool.chunks_over(&mut none, &mut pieces, |(), piece, values| {
+        let mut each: Vec<Line<S>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
+        let mut pieces: Vec<&mut [U]> = values[..count].chunks_mut(PIECE).collect();
+        self.pool.chunks_over(&mut each, &mut pieces, |own, piece, values| {
             for (i, value) in values.iter_mut().enumerate() {
                 let v = LocalId::new((piece * PIECE + i) as u32);
-                *value = of(v, from.get(v));
+                *value = of(v, from.get(v), own);
             }
         });
-        self.talk.copy_to_ghosts(&mut values)?;
-        Ok(Derived { values })
+        (Derived { values }, each.into_iter().map(|own| own.0).collect())
+    }
+
+    /// Goes through items of each thread's list in parallel; whether all hold, and the first that does not.
+    pub fn each<I: Copy + Send + Sync>(&self, lists: &[Vec<I>], holds: impl Fn(I) -> bool + Sync) -> Option<I> {
+        const AT_ONCE: usize = 256;
+        let items: Vec<&[I]> = lists.iter().flat_map(|list| list.chunks(AT_ONCE)).collect();
+        let mut each: Vec<Line<Option<(usize, I)>>> = (0..self.pool.threads()).map(|_| Line(None)).collect();
+        self.pool.chunks_with(&mut each, items.len(), |broken, piece| {
+            for &item in items[piece].iter().filter(|&&item| !holds(item)).take(1) {
+                if broken.as_ref().is_none_or(|(first, _)| piece < *first) {
+                    *broken = Some((piece, item));
+                }
+            }
+        });
+        each.into_iter().filter_map(|broken| broken.0).min_by_key(|broken| broken.0).map(|broken| broken.1)
     }
 
     /// The rank's word: `verdict`, unless messages did not fit or the arcs read are not those that were loaded.
@@ -246,24 +255,5 @@ impl<'a> Audit<'a> {
             None => verdict,
         };
         Certificate { verdict, answer_sum: read.answer }
-    }
-}
-
-/// A value for every local vertex, computed for a certificate.
-pub struct Derived<T: Plain> {
-    values: Buf<T>,
-}
-
-impl<T: Value> Derived<T> {
-    /// The value at `v`.
-    #[inline(always)]
-    pub fn get(&self, v: LocalId) -> T {
-        *at(&self.values, v)
-    }
-
-    /// Asks for the value at `v` to be brought near.
-    #[inline(always)]
-    pub fn prefetch(&self, v: LocalId) {
-        prefetch(&self.values, v.index());
     }
 }

@@ -61,6 +61,13 @@ impl Rows {
         *at(&self.offsets, LocalId::new(v.number() + ahead))
     }
 
+    /// The rows of `first` up to `end`, which is at most the number of local vertices, as one; and its place in [`Rows::targets`].
+    #[inline(always)]
+    pub(crate) fn stretch(&self, first: LocalId, end: LocalId) -> (u64, &[LocalId]) {
+        let (from, to) = (self.begin(first, 0), self.begin(end, 0));
+        (from, row(&self.targets, from, to))
+    }
+
     /// Asks for the offsets of `v` to be brought near.
     #[inline(always)]
     pub(crate) fn prefetch_offsets(&self, v: LocalId) {
@@ -225,8 +232,20 @@ impl Part {
 
     /// Sums the arcs as they are now, just loaded, so that certificates can tell whether they still are what they were. One pass
     /// over the arcs.
-    pub fn seal_arcs(&mut self, pool: &Pool) {
-        self.arc_sums = Some(ArcSums::of(self, pool));
+    pub fn seal_arcs(&mut self, pool: &Pool) -> ArcSums {
+        let sums = ArcSums::of(self, pool);
+        self.arc_sums = Some(sums);
+        sums
+    }
+
+    /// Whether the arcs were sealed and are not what they were. One pass over the arcs.
+    pub(crate) fn is_damaged(&self, pool: &Pool) -> bool {
+        self.arc_sums.is_some_and(|loaded| ArcSums::of(self, pool) != loaded)
+    }
+
+    /// Whether its rows are the graph's own, not copies.
+    pub(crate) fn is_whole_graph(&self) -> bool {
+        self.routes.peers() == 1
     }
 
     /// Lets `change` change the ends of arcs in a copy that is this part's own, and says at which place: whose row that is, and its

@@ -6,6 +6,7 @@
 //! O(active + messages).
 
 mod ballot;
+mod book;
 mod checker;
 mod checkpoint;
 mod evidence;
@@ -24,8 +25,9 @@ pub use postcheck::Certifying;
 pub use score::Weights;
 pub use seal::mix;
 
+pub(crate) use book::{Book, Totals, WatchedBook};
 pub(crate) use seal::{Seals, hash_of};
-pub(crate) use watch::{Blind, Book, Eyes, See, Seen, SharedVisits, Visits, Watch, WatchedBook, Witness};
+pub(crate) use watch::{Blind, Eyes, See, Seen, SharedVisits, Visits, Watch, Witness};
 
 use crate::error::{Error, Result};
 use crate::field::FieldSpec;

@@ -1,6 +1,7 @@
 //! After the loop: all ranks put their evidence together in one batch, then the plugin's certificate judges the answer.
 //!
 //! A run of which something was found and not undone passes only if the certificate holds; one whose certificate fails never passes.
+//! A run that is not done where every sound one is ([`FaultTolerance::converges`]) is refuted like one whose certificate fails.
 
 use super::Recovery;
 use super::evidence::{Certified, Detection, Detector, Evidence, NONE};
@@ -135,21 +136,32 @@ impl Guarded<'_> {
             self.detection.certificate = judgement.certificate;
             self.answer_sum = judgement.answer_sum;
             if let Some(finding) = judgement.finding {
-                self.detection.refuted.get_or_insert(finding);
-                self.certificates_failed += 1;
-                let first = self.certificates_failed == 1;
-                return Ok(match self.protection.recovery {
-                    Recovery::Rollback => self.recover(if first { Target::OlderSlot } else { Target::Start }),
-                    Recovery::Off => Next::GiveUp,
-                });
+                return Ok(self.refuse(finding));
             }
+        }
+        if let Some(last) = self.round.filter(|last| !converged && self.bench.rules.converges(last)) {
+            return Ok(self.refuse(Finding {
+                rule: "a sound run is done before its limit".into(),
+                vertex: None,
+                evidence: format!("it is not after {} supersteps", last.index + 1),
+            }));
         }
         let is_proved = self.detection.certificate == Certified::Held;
         Ok(if self.is_alarmed && !is_proved { Next::GiveUp } else { Next::GoOn })
     }
 
+    /// What is there at the end cannot be right, and nothing says since when: the older slot comes first, then the start.
+    fn refuse(&mut self, finding: Finding) -> Next {
+        self.detection.refuted.get_or_insert(finding);
+        self.refusals += 1;
+        match self.protection.recovery {
+            Recovery::Rollback => self.recover(if self.refusals == 1 { Target::OlderSlot } else { Target::Start }),
+            Recovery::Off => Next::GiveUp,
+        }
+    }
+
     /// Reduces the evidence of all supersteps since the last batch; the earliest superstep that any rank suspects.
-    fn batch(&mut self, transport: &mut dyn Transport) -> Result<u32> {
+    pub(super) fn batch(&mut self, transport: &mut dyn Transport) -> Result<u32> {
         let evidence = self.checker.evidence().to_bytes();
         let mut mine = Vec::with_capacity(16 + evidence.len() + 16 * self.messages.len());
         mine.extend_from_slice(&u64::from(self.checker.suspect()).to_le_bytes());

@@ -52,7 +52,13 @@ impl Score {
 
     #[inline(always)]
     fn degree(&self, part: &Part, v: LocalId) -> u64 {
-        part.outgoing().degree(v) + if self.both { part.incoming().degree(v) } else { 0 }
+        self.whole_degree(part, v, part.outgoing().degree(v))
+    }
+
+    /// The degree of `v`, which has so many arcs out.
+    #[inline(always)]
+    fn whole_degree(&self, part: &Part, v: LocalId, out: u64) -> u64 {
+        out + if self.both { part.incoming().degree(v) } else { 0 }
     }
 
     fn score(&self, degree: u64, change: f64) -> f64 {
@@ -82,21 +88,44 @@ impl Score {
         self.always
     }
 
-    /// The least change that makes any vertex critical that is not so without; infinite if none does.
-    pub(crate) fn least_change(&self) -> f64 {
-        if self.always_from == 0 || self.weights.b == 0.0 {
+    /// The least change that makes a vertex of that degree critical; infinite if it is so anyway or never.
+    fn least_change(&self, degree: u64) -> f64 {
+        if degree >= self.always_from {
             return f64::INFINITY;
         }
-        let missing = self.weights.t - self.score(self.always_from - 1, 0.0);
-        // A little less, so that rounding cannot hide a vertex from the exact question.
-        missing.max(0.0) / self.weights.b * (1.0 - 1e-12)
+        let missing = self.weights.t - self.score(degree, 0.0);
+        if missing <= self.weights.b { missing / self.weights.b } else { f64::INFINITY }
     }
 
-    /// Whether `v` is critical with this change, and would not be without.
-    #[inline]
-    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, change: f64) -> bool {
-        let degree = self.degree(part, v);
-        degree < self.always_from && self.score(degree, change.min(1.0)) >= self.weights.t
+    /// Those changes by degree, for `Needed`.
+    pub(crate) fn least_changes(&self) -> Vec<f64> {
+        (0..=self.degree_max.min(BY_DEGREE)).map(|degree| self.least_change(degree)).collect()
+    }
+}
+
+/// Degrees up to this are looked up.
+const BY_DEGREE: u64 = 4096;
+
+/// How far vertices must move to be critical, where they are not so without.
+pub(crate) struct Needed<'m> {
+    pub(crate) score: Score,
+    pub(crate) by_degree: &'m [f64],
+    /// The move that counts as a change of 1; infinite where moves do not count.
+    pub(crate) whole: f64,
+}
+
+impl Needed<'_> {
+    /// Whether `v`, which has so many arcs out and moved by that much, is critical and would not be if it had not moved.
+    #[inline(always)]
+    pub(crate) fn is_raised(&self, part: &Part, v: LocalId, out: u64, moved: f64) -> bool {
+        let degree = self.score.whole_degree(part, v, out);
+        let least = self.by_degree.get(degree as usize).copied().unwrap_or_else(|| self.beyond(degree));
+        moved >= least * self.whole
+    }
+
+    #[cold]
+    fn beyond(&self, degree: u64) -> f64 {
+        self.score.least_change(degree)
     }
 }
 
@@ -125,8 +154,8 @@ mod tests {
                 let structure = if degree_max > 0 { (1.0 + degree as f64).ln() / most } else { 0.0 };
                 let exact = a * structure + b * change - t;
                 prop_assert!(exact.abs() < 1e-12 || (degree >= least) == (exact > 0.0), "degree {degree}, least {least}");
-                let is_raised = degree < score.always_from && exact >= 1e-12;
-                prop_assert!(!is_raised || change >= score.least_change(), "degree {degree}");
+                let is_raised = degree < score.always_from && exact > 0.0;
+                prop_assert!(exact.abs() < 1e-12 || (change >= score.least_change(degree)) == is_raised, "degree {degree}");
             }
         }
     }

@@ -6,28 +6,28 @@
 //! budget is carried to the next superstep, so that small frontiers are covered too. Replicas read the state at the boundary
 //! before the superstep, before its update changes anything, so a clean one never differs.
 
-use super::score::Score;
+use super::book::WatchedBook;
+use super::score::{Needed, Score};
 use super::seal::mix;
 use crate::device::host::Line;
 use crate::device::host::access::{at, vertices_of};
 use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields, Value};
 use crate::id::LocalId;
-use crate::op::{Settled, Settling, VisitOp};
 use crate::partition::{Part, Rows};
 use crate::step::Step;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Replicas with at most this many arcs are done by one thread (as `step::visit`).
-const ALONE_ARCS: u64 = 16_384;
+/// Replicas with at most this many arcs are done by one thread: they only read, so a few microseconds' worth is enough to share.
+const ALONE_ARCS: u64 = 2_048;
+/// Frontiers of at most this many vertices are drawn from by one thread.
+const ALONE_VERTICES: u64 = 8_192;
 /// Vertices that a thread repeats at once.
 const PIECE: usize = 64;
 /// Critical vertices passed over in a row because they cost more than is left of the budget.
 const PASSED_MAX: u32 = 64;
-/// Gathered values are added up in blocks of this many, which keeps rounding small (contract: rho).
-const BLOCK: u32 = 4096;
 
 /// Watches the operators of one rank.
 pub(crate) struct Watch {
@@ -45,6 +45,8 @@ pub(crate) struct Watch {
     /// Of the superstep under way.
     pub(crate) seen: Seen,
     chosen: Vec<LocalId>,
+    /// Where moves make vertices critical.
+    least_changes: Vec<f64>,
 }
 
 /// What may still be repeated.
@@ -72,6 +74,16 @@ impl Left<'_> {
 #[inline(always)]
 fn draw(index: u64, v: LocalId) -> u64 {
     (u64::from(v.number()) << 20 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+/// Few are drawn, so the branch is foreseen.
+#[inline(always)]
+fn append_drawn<'q>(
+    queues: impl IntoIterator<Item = &'q [LocalId]>,
+    drawn: &mut Vec<LocalId>,
+    is_drawn: impl Fn(&LocalId) -> bool,
+) {
+    queues.into_iter().for_each(|queue| drawn.extend(queue.iter().filter(|v| is_drawn(v))));
 }
 
 /// The set-once field.
@@ -112,7 +124,8 @@ impl Watch {
         });
         let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
         let (seen, chosen) = (Seen::default(), Vec::new());
-        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen }
+        let least_changes = if rules.change() == Change::Moved { score.least_changes() } else { Vec::new() };
+        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen, least_changes }
     }
 
     pub(crate) fn set_once(&self) -> Option<Once> {
@@ -179,11 +192,18 @@ impl Watch {
         let by_arcs = *left.arcs / step.frontier.arcs.max(1) as f64;
         let share = by_arcs.min(capacity as f64 / vertices as f64).min(1.0);
         let below = (share * 2f64.powi(32)) as u64;
-        step.frontier.for_each_owned(part, |v| {
-            if draw(index, v) < below && score.reaches(part, v, least) {
-                chosen.push(v);
-            }
-        });
+        let is_drawn = |v: &LocalId| draw(index, *v) < below && score.reaches(part, *v, least);
+        let queues = step.frontier.queues.iter().map(|queue| &queue.0[..]);
+        if vertices <= ALONE_VERTICES || step.pool.threads() == 1 {
+            append_drawn(queues, chosen, is_drawn);
+        } else {
+            let pieces: Vec<&[LocalId]> = queues.flat_map(|queue| queue.chunks(ALONE_VERTICES as usize)).collect();
+            let mut drawn: Vec<Line<Vec<LocalId>>> = (0..step.pool.threads()).map(|_| Line(Vec::new())).collect();
+            step.pool.chunks_with(&mut drawn, pieces.len(), |drawn, piece| {
+                append_drawn([pieces[piece]], drawn, is_drawn);
+            });
+            drawn.iter().for_each(|drawn| chosen.extend_from_slice(&drawn.0));
+        }
         chosen.sort_unstable();
         chosen.retain(|&v| left.takes(rows.degree(v)));
     }
@@ -225,28 +245,22 @@ impl Watch {
         }
     }
 
-    /// How a gather counts marks.
-    pub(crate) fn marks(&self) -> Marks {
-        let counts = self.rules.change() == Change::Moved && self.largest > 0.0;
-        let cutoff = if counts { self.largest * self.score.least_change() } else { f64::INFINITY };
-        Marks { cutoff, whole: self.largest, score: self.score }
-    }
-
-    /// Takes a gather's books in; what a plain gather would have returned.
-    pub(crate) fn settle(&mut self, books: Vec<Line<WatchedBook>>) -> Settled {
-        let mut total = Settled::default();
-        if self.rules.change() == Change::Moved {
+    /// What a gather's vertices must move by to be critical; those that are critical however little they move are counted here.
+    pub(crate) fn needed(&mut self) -> Needed<'_> {
+        let is_moved = self.rules.change() == Change::Moved;
+        if is_moved {
             self.seen.critical += self.score.always();
         }
-        for Line(book) in books {
-            total.residual.merge(book.settled.residual);
-            total.carry.merge(book.settled.carry);
-            self.seen.mass += book.mass + book.block;
-            self.seen.below += u64::from(book.low < self.floor);
-            self.seen.critical += book.raised;
-            self.seen.largest = self.seen.largest.max(book.largest);
-        }
-        total
+        let whole = if is_moved && self.largest > 0.0 { self.largest } else { f64::INFINITY };
+        Needed { score: self.score, by_degree: &self.least_changes, whole }
+    }
+
+    /// Takes in what a thread's book of a gather says.
+    pub(crate) fn settle(&mut self, book: &WatchedBook) {
+        self.seen.mass += book.mass;
+        self.seen.below += u64::from(book.low < self.floor);
+        self.seen.critical += book.raised;
+        self.seen.largest = self.seen.largest.max(book.largest);
     }
 }
 
@@ -268,9 +282,21 @@ impl Once {
     }
 }
 
+/// The term of a set-once value: an odd weight, linear in the place, times a one-to-one hash of the value. So one wrong value always
+/// shows, several cancel only where their places and values match crosswise, and equal values of many vertices cost an addition each.
 #[inline(always)]
 fn term(v: LocalId, bits: u64) -> u64 {
-    mix(v.number().into(), bits)
+    weight(v).wrapping_mul(hashed(bits))
+}
+
+#[inline(always)]
+fn weight(v: LocalId) -> u64 {
+    2 * u64::from(v.number()) + 1
+}
+
+#[inline(always)]
+fn hashed(bits: u64) -> u64 {
+    mix(0, bits)
 }
 
 /// Whether visits are watched: chosen once a call, compiled apart.
@@ -279,16 +305,33 @@ pub(crate) trait Witness {
     fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Self::Over<'a>;
 }
 
-/// Sees a visit.
+/// Looks at vertices that were just visited.
 pub(crate) trait See: Copy + Sync {
     const SEES: bool;
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits);
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits);
 }
 
 /// What one thread saw: the checksum of the values set.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Visits {
     sum: u64,
+    /// Weights of the latest vertices, which all have this value.
+    weights: u64,
+    value: u32,
+}
+
+impl Visits {
+    #[inline(always)]
+    fn add(&mut self, v: LocalId, value: u32) {
+        if value != self.value {
+            *self = Visits { sum: self.sum(), weights: 0, value };
+        }
+        self.weights = self.weights.wrapping_add(weight(v));
+    }
+
+    fn sum(&self) -> u64 {
+        self.sum.wrapping_add(self.weights.wrapping_mul(hashed(self.value.into())))
+    }
 }
 
 /// What all saw.
@@ -301,7 +344,7 @@ impl SharedVisits {
     #[inline(always)]
     pub(crate) fn add<S: See>(&self, own: &Visits) {
         if S::SEES {
-            self.sum.fetch_add(own.sum, Relaxed);
+            self.sum.fetch_add(own.sum(), Relaxed);
         }
     }
 }
@@ -321,9 +364,7 @@ impl Witness for Blind {
 impl See for Blind {
     const SEES: bool = false;
     #[inline(always)]
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, _: &mut Visits) {
-        op.visit(view, v);
-    }
+    fn look(self, _: impl Iterator<Item = LocalId>, _: &mut Visits) {}
 }
 
 /// The set-once field is looked at after a visit.
@@ -348,100 +389,12 @@ impl See for Looking<'_> {
     const SEES: bool = true;
     /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
     #[inline(always)]
-    fn visit<O: VisitOp>(self, op: &O, view: O::View<'_>, v: LocalId, visits: &mut Visits) {
-        op.visit(view, v);
-        if v.number() < self.ghost_base {
-            visits.sum = visits.sum.wrapping_add(term(v, at(self.values, v).load(Relaxed).into()));
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits) {
+        let mut own = *visits;
+        for v in visited.filter(|v| v.number() < self.ghost_base) {
+            own.add(v, at(self.values, v).load(Relaxed));
         }
-    }
-}
-
-/// What a gather adds up, by thread. An operator works on a copy for each chunk, which the compiler keeps in registers.
-pub(crate) trait Book: Settling + Copy + Send {
-    /// How marks are counted.
-    type Marks: Copy + Sync;
-    /// `v` is settled.
-    fn close(&mut self, marks: &Self::Marks, part: &Part, v: LocalId);
-}
-
-impl Book for Settled {
-    type Marks = ();
-    #[inline(always)]
-    fn close(&mut self, (): &(), _: &Part, _: LocalId) {}
-}
-
-/// A book of a protected run.
-#[derive(Clone, Copy)]
-pub(crate) struct WatchedBook {
-    settled: Settled,
-    block: f64,
-    filled: u32,
-    mass: f64,
-    low: f64,
-    last: f64,
-    largest: f64,
-    raised: u64,
-}
-
-impl Default for WatchedBook {
-    fn default() -> WatchedBook {
-        let settled = Settled::default();
-        WatchedBook {
-            settled,
-            block: 0.0,
-            filled: 0,
-            mass: 0.0,
-            low: f64::INFINITY,
-            last: 0.0,
-            largest: 0.0,
-            raised: 0,
-        }
-    }
-}
-
-/// What makes a gathered vertex critical.
-#[derive(Clone, Copy)]
-pub(crate) struct Marks {
-    /// Below this move a vertex is not critical unless it is so without.
-    cutoff: f64,
-    whole: f64,
-    score: Score,
-}
-
-impl Marks {
-    #[cold]
-    fn is_raised(&self, part: &Part, v: LocalId, by: f64) -> bool {
-        self.score.is_raised(part, v, by / self.whole)
-    }
-}
-
-impl Settling for WatchedBook {
-    #[inline(always)]
-    fn moved(&mut self, value: f64, by: f64) {
-        self.settled.moved(value, by);
-        self.block += value;
-        self.low = if value < self.low { value } else { self.low };
-        self.largest = if by > self.largest { by } else { self.largest };
-        self.last = by;
-    }
-    #[inline(always)]
-    fn carry(&mut self, term: f64) {
-        self.settled.carry(term);
-    }
-}
-
-impl Book for WatchedBook {
-    type Marks = Marks;
-    #[inline(always)]
-    fn close(&mut self, marks: &Marks, part: &Part, v: LocalId) {
-        self.filled += 1;
-        if self.filled == BLOCK {
-            self.mass += self.block;
-            (self.block, self.filled) = (0.0, 0);
-        }
-        if self.last >= marks.cutoff {
-            self.raised += u64::from(marks.is_raised(part, v, self.last));
-        }
+        *visits = own;
     }
 }
 
@@ -449,5 +402,31 @@ impl Step<'_> {
     /// Makes the watch see the operators of this run.
     pub(crate) fn install(&mut self, watch: Watch) {
         self.watch = Some(Box::new(watch));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn visits_add_up_to_their_terms_and_one_wrong_value_shows(
+            values in prop::collection::vec(0u32..4, 1..200),
+            place in any::<prop::sample::Index>(),
+            flip in 1u32..,
+        ) {
+            let mut visits = Visits::default();
+            (0..).map(LocalId::new).zip(&values).for_each(|(v, &value)| visits.add(v, value));
+            let sum = |values: &[u32]| {
+                let terms = (0..).map(LocalId::new).zip(values).map(|(v, &value)| term(v, value.into()));
+                terms.fold(0u64, u64::wrapping_add)
+            };
+            prop_assert_eq!(visits.sum(), sum(&values));
+            let mut struck = values.clone();
+            struck[place.index(values.len())] ^= flip;
+            prop_assert_ne!(visits.sum(), sum(&struck));
+        }
     }
 }

@@ -5,7 +5,10 @@ use crate::algorithm::Tally;
 use crate::device::host::Line;
 use crate::id::LocalId;
 use crate::op::{GatherOp, Settled};
-use crate::protect::{Book, WatchedBook};
+use crate::partition::Part;
+use crate::protect::{Book, Totals, WatchedBook};
+use crate::sum::Sum;
+use std::ops::Range;
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).
 const AHEAD: usize = 64;
@@ -17,30 +20,25 @@ impl Step<'_> {
             return self.device_pull(op);
         }
         let threads = self.pool.threads();
-        let total = match self.watch.take() {
+        let (residual, carry) = match self.watch.take() {
             None => {
-                let mut each: Vec<Line<Settled>> = (0..threads).map(|_| Line::default()).collect();
-                self.gather(op, &mut each, ());
-                let mut total = Settled::default();
-                for own in &each {
-                    total.residual.merge(own.0.residual);
-                    total.carry.merge(own.0.carry);
-                }
-                total
+                let mut each: Vec<Line<Totals>> = (0..threads).map(|_| Line::default()).collect();
+                self.gather(op, &mut each, &());
+                sums(each.iter().map(|own| &own.0))
             }
             Some(mut watch) => {
                 let mut each: Vec<Line<WatchedBook>> = (0..threads).map(|_| Line::default()).collect();
-                self.gather(op, &mut each, watch.marks());
-                let total = watch.settle(each);
+                self.gather(op, &mut each, &watch.needed());
+                each.iter().for_each(|own| watch.settle(&own.0));
                 self.watch = Some(watch);
-                total
+                sums(each.iter().map(|own| &own.0.totals))
             }
         };
         self.frontier.news = News::All;
-        Tally { active: self.part.owned() as u64, residual: total.residual, carry: total.carry, ..Tally::default() }
+        Tally { active: self.part.owned() as u64, residual, carry, ..Tally::default() }
     }
 
-    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: B::Marks) {
+    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: &B::Marks<'_>) {
         match self.tiles.take() {
             Some(tiles) => {
                 self.pull_tiles(op, &tiles, each, marks);
@@ -50,14 +48,13 @@ impl Step<'_> {
         }
     }
 
-    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: B::Marks) {
+    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: &B::Marks<'_>) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
-        let (incoming, outgoing) = (part.incoming(), part.outgoing());
+        let incoming = part.incoming();
         let chunks = part.incoming_chunks();
-        self.pool.chunks_with(each, chunks.len() - 1, |out, chunk| {
-            let mut own = *out;
-            for v in (chunks[chunk]..chunks[chunk + 1]).map(LocalId::new) {
+        self.pool.chunks_with(each, chunks.len() - 1, |book, chunk| {
+            settle_all(book, marks, part, chunks[chunk]..chunks[chunk + 1], |v, degree| {
                 let ahead =
                     &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
                 let row = incoming.of(v);
@@ -68,10 +65,36 @@ impl Step<'_> {
                     }
                     sum += op.gather(view, u);
                 }
-                op.settle(view, v, outgoing.degree(v), sum, &mut own);
-                own.close(&marks, part, v);
-            }
-            *out = own;
+                op.settle(view, v, degree, sum)
+            });
         });
     }
+}
+
+/// Settles the vertices of a range, in pieces short enough for plain sums. The book is copied, so that it can stay in registers.
+#[inline(always)]
+pub(super) fn settle_all<B: Book>(
+    book: &mut B,
+    marks: &B::Marks<'_>,
+    part: &Part,
+    range: Range<u32>,
+    settle: impl Fn(LocalId, u64) -> Settled,
+) {
+    for first in range.clone().step_by(B::PIECE) {
+        let mut own = *book;
+        for v in (first..range.end.min(first + B::PIECE as u32)).map(LocalId::new) {
+            let degree = part.outgoing().degree(v);
+            own.enter(marks, part, v, degree, settle(v, degree));
+        }
+        own.close();
+        *book = own;
+    }
+}
+
+fn sums<'b>(all: impl Iterator<Item = &'b Totals>) -> (Sum, Sum) {
+    all.fold((Sum::default(), Sum::default()), |(mut residual, mut carry), own| {
+        residual.merge(own.residual);
+        carry.merge(own.carry);
+        (residual, carry)
+    })
 }

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)] // one scatter into disjoint stretches
 
 use super::Step;
+use super::gather::settle_all;
 use crate::algorithm::Layout;
 use crate::device::host::{Line, Pool};
 use crate::id::LocalId;
@@ -112,12 +113,11 @@ impl Step<'_> {
         op: &O,
         tiles: &Tiles,
         each: &mut [Line<B>],
-        marks: B::Marks,
+        marks: &B::Marks<'_>,
     ) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
-        let outgoing = part.outgoing();
-        self.pool.chunks_with(each, tiles.rows, |out, row| {
+        self.pool.chunks_with(each, tiles.rows, |book, row| {
             let mut sums = [0.0f64; DESTINATIONS];
             for column in 0..tiles.columns {
                 let first = (column << SOURCE_BITS) as u32;
@@ -127,13 +127,10 @@ impl Step<'_> {
                 }
             }
             let first = row << DESTINATION_BITS;
-            let destinations = (first..(first + DESTINATIONS).min(part.owned())).map(|v| LocalId::new(v as u32));
-            let mut own = *out;
-            for (v, &sum) in destinations.zip(&sums) {
-                op.settle(view, v, outgoing.degree(v), sum, &mut own);
-                own.close(&marks, part, v);
-            }
-            *out = own;
+            let destinations = first as u32..(first + DESTINATIONS).min(part.owned()) as u32;
+            settle_all(book, marks, part, destinations, |v, degree| {
+                op.settle(view, v, degree, sums[v.index() & (DESTINATIONS - 1)])
+            });
         });
     }
 }

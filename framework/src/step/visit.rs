@@ -149,9 +149,10 @@ impl Step<'_> {
                 before.store(new, Relaxed);
                 new_count += u64::from(new.count_ones());
                 for v in vertices_of(from + word, new) {
-                    see.visit(op, view, v, &mut own);
+                    op.visit(view, v);
                     new_arcs += part.outgoing().degree(v);
                 }
+                see.look(vertices_of(from + word, new), &mut own);
             }
             visits.add::<W::Over<'_>>(&own);
             (new_count, new_arcs)
@@ -205,9 +206,10 @@ impl Step<'_> {
                 next.store(found, Relaxed);
                 new_count += u64::from(found.count_ones());
                 for v in vertices_of(word, found) {
-                    see.visit(op, view, v, &mut own);
+                    op.visit(view, v);
                     new_arcs += outgoing.degree(v);
                 }
+                see.look(vertices_of(word, found), &mut own);
             }
             count.fetch_add(new_count, Relaxed);
             arcs.fetch_add(new_arcs, Relaxed);
@@ -222,8 +224,10 @@ impl Step<'_> {
     }
 }
 
-/// Of the open vertices of a word: those whose first neighbour is in the frontier, and those without neighbours.
-#[inline(always)]
+/// Of the open vertices of a word: those whose first neighbour is in the frontier, and those without neighbours. Compiled apart, so
+/// that nothing around it takes registers here: every instruction less is a load more under way (bfs of kron-20, one thread: 12.1 to
+/// 11.5 ms, protected 15.6 to 15.0).
+#[inline(never)]
 fn ask_first(incoming: &Rows, frontier: &Bits, word: usize, open: u64) -> (u64, u64) {
     let (mut found, mut empty) = (0u64, 0u64);
     for v in vertices_of(word, open) {
@@ -243,10 +247,14 @@ fn visit_all<O: VisitOp, S: See>(
     visits: &SharedVisits,
 ) -> u64 {
     let mut own = Visits::default();
-    let arcs = new.iter().fold(0, |arcs, &v| {
-        see.visit(op, view, v, &mut own);
-        arcs + part.outgoing().degree(v)
-    });
+    let mut arcs = 0;
+    for piece in new.chunks(PIECE) {
+        for &v in piece {
+            op.visit(view, v);
+            arcs += part.outgoing().degree(v);
+        }
+        see.look(piece.iter().copied(), &mut own);
+    }
     visits.add::<S>(&own);
     arcs
 }

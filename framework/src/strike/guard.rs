@@ -132,7 +132,7 @@ impl<'r> Guard for Striking<'r, '_> {
         step: &mut Step<'_>,
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
-    ) -> Result<()> {
+    ) -> Result<Next> {
         self.inner.restore(algorithm, step, exchange, clock)
     }
 

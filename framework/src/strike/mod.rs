@@ -236,8 +236,13 @@ impl<'g> Wrapping for Struck<'g> {
     where
         Self: 'r;
 
-    fn part(&self, part: &mut Part) {
-        if self.is_due(part.rank(), u32::MAX, Target::Graph) {
+    fn part(&self, part: &mut Part, is_again: bool) {
+        // Where the part's rows are the graph's own, its damage lasts until the graph is loaded again.
+        let lasts = self.strike.target == Target::Graph
+            && self.strike.rank == part.rank()
+            && part.is_whole_graph()
+            && self.lock().is_some();
+        if self.is_due(part.rank(), u32::MAX, Target::Graph) || lasts && !is_again {
             self.strike_arcs(part);
         }
     }

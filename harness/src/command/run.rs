@@ -22,6 +22,7 @@ use framework::fault::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
 use framework::protect::{Certified, Detection, Interval, Protection, Recovery, Resumable, snapshot_bytes};
+use framework::reload::Reload;
 use framework::run::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
 use framework::words::{bytes, counted, grouped};
 use serde::Serialize;
@@ -90,6 +91,12 @@ pub(crate) fn run<I: Instrument>(
         let (checkpoints, found) = resume::open(origin, folder, options.protection.checkpoint_interval, &graph)?;
         (protection.checkpoints, resumable) = (Some(checkpoints), found);
     }
+    let reader = reader(options, algorithm)?;
+    let read_again = move || {
+        say("warning: the graph in memory is damaged; it is read again");
+        reader()
+    };
+    let reload = Reload::from(&read_again);
     let run = Run {
         instrument,
         entry,
@@ -101,6 +108,7 @@ pub(crate) fn run<I: Instrument>(
         method,
         protection: &protection,
         resumable: resumable.as_ref(),
+        reload: &reload,
     };
     let mut records = Records { out: std::io::stdout().lock() };
     let metadata = run.metadata();
@@ -212,6 +220,22 @@ pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str
             "--directed has no effect on {name}, which uses both directions; leave it out"
         )));
     }
+    let (input, load_options) = input(options, algorithm)?;
+    let bar = LoadBar::new(shows_bar);
+    let tell = |stage, done, total| {
+        if let Some(bar) = &bar {
+            bar.tell(stage, done, total);
+        }
+    };
+    let observer: Option<&(dyn Fn(_, _, _) + Sync)> = if shows_bar { Some(&tell) } else { None };
+    let graph = load_observed(&input, &load_options, observer)?;
+    drop(bar);
+    graph.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
+    Ok(graph)
+}
+
+/// What is read, and how.
+fn input(options: &RunArgs, algorithm: &dyn GraphAlgorithm) -> Result<(Input, LoadOptions)> {
     let input = match (&options.graph, &options.dataset) {
         (Some(path), _) => Input::Path(path.clone()),
         (None, name) => dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?,
@@ -221,18 +245,26 @@ pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str
         (_, true) => Direction::Undirected,
         _ => Direction::Auto,
     };
-    let bar = LoadBar::new(shows_bar);
-    let tell = |stage, done, total| {
-        if let Some(bar) = &bar {
-            bar.tell(stage, done, total);
-        }
-    };
-    let load_options = LoadOptions { format: options.format, direction, view: algorithm.view() };
-    let observer: Option<&(dyn Fn(_, _, _) + Sync)> = if shows_bar { Some(&tell) } else { None };
-    let graph = load_observed(&input, &load_options, observer)?;
-    drop(bar);
-    graph.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
-    Ok(graph)
+    Ok((input, LoadOptions { format: options.format, direction, view: algorithm.view() }))
+}
+
+/// Reads the same graph as [`load`] again, after it was damaged in memory.
+///
+/// # Errors
+/// When the data set is not known.
+pub(crate) fn reader(
+    options: &RunArgs,
+    algorithm: &dyn GraphAlgorithm,
+) -> Result<impl Fn() -> Result<Graph> + Send + Sync + use<>> {
+    let (input, load_options) = input(options, algorithm)?;
+    Ok(move || {
+        match &input {
+        Input::Path(path) if path.as_os_str() == "-" => Err(Error::Answer(
+            "the graph in memory is damaged, and standard input cannot be read again; run again, from a file if it repeats".into(),
+        )),
+        input => load_observed(input, &load_options, None),
+    }
+    })
 }
 
 struct Run<'a, I> {
@@ -246,6 +278,7 @@ struct Run<'a, I> {
     method: Method,
     protection: &'a Protection,
     resumable: Option<&'a Resumable>,
+    reload: &'a Reload<'a>,
 }
 
 impl<I: Instrument> Run<'_, I> {
@@ -304,7 +337,12 @@ impl<I: Instrument> Run<'_, I> {
         make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
         shows_bar: bool,
     ) -> Result<Trial<I::Probe>> {
-        let plan = Plan { place: self.place, protection: self.protection, resumable: self.resumable };
+        let plan = Plan {
+            place: self.place,
+            protection: self.protection,
+            resumable: self.resumable,
+            reload: Some(self.reload),
+        };
         if !shows_bar {
             return protected_trial(self.graph, &plan, make, &|rank| self.instrument.probe(rank));
         }
@@ -344,9 +382,11 @@ impl<I: Instrument> Run<'_, I> {
 
     /// Says the records of a trial; whether its answer is sound.
     fn report(&self, number: u32, done: &Trial<I::Probe>, records: &mut Records) -> Result<bool> {
-        let verdict = self.options.verify.then(|| self.algorithm.verify(self.graph, &done.answer));
-        let own = self.algorithm.result(self.graph, &done.answer, &done.end.last);
-        let sentence = self.algorithm.sentence(self.graph, &own);
+        let again = self.reload.latest();
+        let graph = again.as_deref().unwrap_or(self.graph);
+        let verdict = self.options.verify.then(|| self.algorithm.verify(graph, &done.answer));
+        let own = self.algorithm.result(graph, &done.answer, &done.end.last);
+        let sentence = self.algorithm.sentence(graph, &own);
         records.say(
             "BENCHMARK_RESULT",
             &ResultRecord {
@@ -355,7 +395,7 @@ impl<I: Instrument> Run<'_, I> {
                 iterations: done.end.iterations,
                 converged: done.end.converged,
                 result_hash: done.answer.hash(),
-                check_sums: done.answer.check_sums(self.graph),
+                check_sums: done.answer.check_sums(graph),
                 verified: verdict.as_ref().map(Verdict::is_sound),
                 own,
             },

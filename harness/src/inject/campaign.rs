@@ -7,6 +7,7 @@ use framework::error::{Error, Result};
 use framework::graph::Graph;
 use framework::probe::Off;
 use framework::protect::{Certified, Protection};
+use framework::reload::{Loader, Reload};
 use framework::run::{Place, Plan, Trial, protected_trial};
 use framework::strike::{Hit, Strike, struck_trial};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub(crate) struct Campaign {
     place: Place<'static>,
     protection: Arc<Protection>,
     make: Arc<Make>,
+    /// Where a struck graph comes from again.
+    loader: Arc<Loader<'static>>,
     timeout: Duration,
     /// Two answers of reals are equal within this, in L1.
     bound: Option<f64>,
@@ -54,6 +57,7 @@ impl Campaign {
         place: Place<'static>,
         protection: Protection,
         make: Arc<Make>,
+        loader: Arc<Loader<'static>>,
         timeout: u64,
     ) -> Result<Campaign> {
         let mut one = make()?;
@@ -63,7 +67,7 @@ impl Campaign {
         // timing schema v9: two ranks are equal within 2 t d / (1 - d).
         let bound = number("tolerance").zip(number("damping")).map(|(t, d)| 2.0 * t * d / (1.0 - d));
         let timeout = Duration::from_secs(timeout);
-        Ok(Campaign { algorithm, graph, place, protection: Arc::new(protection), make, timeout, bound })
+        Ok(Campaign { algorithm, graph, place, protection: Arc::new(protection), make, loader, timeout, bound })
     }
 
     /// Runs without a strike.
@@ -73,7 +77,7 @@ impl Campaign {
     pub(crate) fn clean(&self, runs: u32) -> Result<Clean> {
         let mut clean: Option<Clean> = None;
         for _ in 0..runs {
-            let plan = Plan { place: self.place, protection: &self.protection, resumable: None };
+            let plan = Plan { place: self.place, protection: &self.protection, resumable: None, reload: None };
             let trial = protected_trial(&self.graph, &plan, &*self.make, &|_| Off)?;
             if !trial.end.converged {
                 return Err(Error::usage("a run without a strike does not converge, so strikes have no right answer"));
@@ -105,16 +109,18 @@ impl Campaign {
         }
     }
 
-    /// One strike and what became of it.
+    /// One strike and what became of it; whether it hit anything.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(crate) fn strike(&self, number: u32, strike: Strike, clean: &Clean) -> Result<Row> {
+    pub(crate) fn strike(&self, number: u32, strike: Strike, clean: &Clean) -> Result<(Row, bool)> {
         let (sender, receiver) = channel();
         let (graph, protection, make, place) =
             (Arc::clone(&self.graph), Arc::clone(&self.protection), Arc::clone(&self.make), self.place);
+        let loader = Arc::clone(&self.loader);
         let run = move || {
-            let plan = Plan { place, protection: &protection, resumable: None };
+            let reload = Reload::from(&*loader);
+            let plan = Plan { place, protection: &protection, resumable: None, reload: Some(&reload) };
             // Nobody listens any more if the watchdog gave up.
             let _ = sender.send(struck_trial(&graph, &plan, &*make, strike));
         };
@@ -135,7 +141,7 @@ impl Campaign {
         strike: Strike,
         ended: Result<(Result<Trial<Off>>, Option<Hit>), RecvTimeoutError>,
         clean: &Clean,
-    ) -> Row {
+    ) -> (Row, bool) {
         let (trial, hit, broke) = match ended {
             Err(RecvTimeoutError::Timeout) => (None, None, Some(Broke::Hung)),
             Err(RecvTimeoutError::Disconnected) => (None, None, Some(Broke::Panicked)),
@@ -143,6 +149,8 @@ impl Campaign {
             Ok((Err(_), hit)) => (None, hit, None),
             Ok((Ok(trial), hit)) => (Some(trial), hit, None),
         };
+        // Of a run that is lost nobody knows what it hit.
+        let is_put_in = hit.is_some() || broke.is_some();
         let hit = hit.unwrap_or(Hit { iteration: strike.iteration, ..Hit::default() });
         let verdict = trial.as_ref().and_then(found);
         let is_accepted = trial.as_ref().is_some_and(|trial| trial.end.converged && trial.end.is_sound);
@@ -155,7 +163,7 @@ impl Campaign {
         };
         // An error without a trial was found by the run itself.
         let (tier, at) = verdict.unwrap_or((u8::from(!is_accepted), None));
-        Row {
+        let row = Row {
             strike: number,
             seed: strike.seed,
             algorithm: self.algorithm.into(),
@@ -175,7 +183,8 @@ impl Campaign {
             iterations_redone: trial.and_then(|trial| trial.detection).map_or(0, |found| found.iterations_redone),
             exit_code: u8::from(!is_accepted),
             broke,
-        }
+        };
+        (row, is_put_in)
     }
 }
 

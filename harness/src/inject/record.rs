@@ -55,7 +55,7 @@ pub(crate) struct Row {
     pub(crate) rank: u32,
     /// The original ID of the first vertex hit, if it is one's.
     pub(crate) vertex: Option<i64>,
-    /// The field, or what it is called; empty if there was no chance to strike.
+    /// The field, or what it is called; empty of a run that hung or panicked.
     pub(crate) field: String,
     /// The superstep.
     pub(crate) iteration: u32,
@@ -128,4 +128,34 @@ pub(crate) fn table(rows: &[Row]) -> Result<Vec<u8>> {
     let mut out = csv::Writer::from_writer(Vec::new());
     rows.iter().try_for_each(|row| out.serialize(row)).map_err(|error| failed(error.to_string()))?;
     out.into_inner().map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A strike that nobody noticed and that did no harm.
+    pub(crate) fn row(target: &str, model: &str) -> Row {
+        Row {
+            strike: 0,
+            seed: 1,
+            algorithm: "bfs".into(),
+            graph: "ring".into(),
+            ranks: 1,
+            model: model.into(),
+            target: target.into(),
+            rank: 0,
+            vertex: None,
+            field: "level".into(),
+            iteration: 0,
+            bit: None,
+            outcome: Outcome::Masked,
+            tier: 0,
+            verdict_iteration: None,
+            delay_rounds: None,
+            iterations_redone: 0,
+            exit_code: 0,
+            broke: None,
+        }
+    }
 }

@@ -124,7 +124,10 @@ pub(crate) fn wilson(hits: u64, n: u64) -> (f64, f64) {
     let middle = share + Z * Z / (2.0 * count);
     let spread = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
     let whole = 1.0 + Z * Z / count;
-    (((middle - spread) / whole).max(0.0), ((middle + spread) / whole).min(1.0))
+    // At the ends the formula gives 0 and 1, but for rounding.
+    let low = if hits == 0 { 0.0 } else { (middle - spread) / whole };
+    let high = if hits == n { 1.0 } else { (middle + spread) / whole };
+    (low, high)
 }
 
 #[cfg(test)]
@@ -142,5 +145,6 @@ mod tests {
         check(10, 10, 0.7225, 1.0);
         check(0, 10_000, 0.0, 0.000_384);
         assert_eq!(wilson(0, 0), (0.0, 1.0));
+        assert!((1..200).all(|n| wilson(0, n).0 == 0.0 && wilson(n, n).1 == 1.0), "the ends are exact");
     }
 }

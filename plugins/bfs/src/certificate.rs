@@ -9,10 +9,11 @@
 //! cannot fall below 0, and a vertex at level 0 that is not the source would need an in-neighbour at level -1. So the walk ends at
 //! the source after level(v) steps and is a path of that length: level >= d. A vertex without a path keeps an infinite level, by
 //! the same walk. *Sound.* True distances keep the rule. Arithmetic is in 64 bits, so no level wraps.
-//! Cost: one pass over the arcs in, one value each; levels of ghosts are copied afresh from their owners.
+//! Cost: one pass over the arcs in, one value each, of a copy in one or two bytes where the levels fit; that it stands for the levels
+//! judged is looked at in the same pass. Levels of ghosts are copied afresh from their owners.
 
 use crate::program::{LEVEL, UNREACHED};
-use framework::certify::{Audit, Row};
+use framework::certify::{Audit, Lookup, Packed, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::{GlobalId, LocalId};
@@ -21,19 +22,34 @@ use framework::id::{GlobalId, LocalId};
 pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result<Certificate> {
     let mut audit = Audit::of(scene);
     audit.renew(LEVEL)?;
-    let level = audit.values(LEVEL);
     let source = source.and_then(|source| audit.part.local(source));
-    let right = |v: LocalId, row: &Row<'_>| {
-        let nearest = row.fold(UNREACHED, |nearest, u| nearest.min(level.get(u)));
-        if Some(v) == source { 0 } else { (u64::from(nearest) + 1).min(UNREACHED.into()) }
+    let verdict = match audit.packed(LEVEL) {
+        Packed::Bytes(levels) => judge(&audit, &levels, source),
+        Packed::Shorts(levels) => judge(&audit, &levels, source),
+        Packed::Words(levels) => judge(&audit, &levels, source),
     };
-    let scan = audit.scan(LEVEL, |v, found, row, (): &mut ()| u64::from(found) == right(v, row));
-    let verdict = scan.broken.map_or(Verdict::Sound, |v| {
+    Ok(audit.close(verdict))
+}
+
+/// No level, in 64 bits.
+const INFINITE: u64 = u64::MAX;
+
+fn judge<L: Lookup>(audit: &Audit<'_>, levels: &L, source: Option<LocalId>) -> Verdict {
+    let right = |v: LocalId, row: Row<'_>| {
+        let nearest = row.fold_in_strands(L::INFINITE, |nearest, u| nearest.min(levels.get(u)), u32::min);
+        match nearest {
+            _ if Some(v) == source => 0,
+            nearest if nearest == L::INFINITE => INFINITE,
+            nearest => u64::from(nearest) + 1,
+        }
+    };
+    let level = |found: u32| if found == UNREACHED { INFINITE } else { found.into() };
+    let scan = audit.scan(LEVEL, |v, found, row, (): &mut ()| level(found) == right(v, row) && levels.is(v, found));
+    scan.broken.map_or(Verdict::Sound, |v| {
         let rule = "a level is one more than the smallest level of a vertex that an arc leads from";
         Verdict::require(false, rule, Some(audit.id(v)), || {
-            let right = audit.again(v, |row| right(v, row));
-            format!("found {}, by its neighbours {}", level.get(v) as i32, right as u32 as i32)
+            let (found, right) = (audit.values(LEVEL).get(v), audit.again(v, |row| right(v, row)));
+            format!("found {}, by its neighbours {}", found as i32, right as i64)
         })
-    });
-    Ok(audit.close(verdict))
+    })
 }

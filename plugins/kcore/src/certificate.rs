@@ -18,10 +18,11 @@
 //! stretch: so the step is all that is read of a neighbour. The stretches are agreed over ranks.
 //!
 //! *Sound.* A wave removes what has fewer than k neighbours (at most the level) left in it or for later, and levels rise.
-//! Cost: one pass over the arcs, one value each, and for all cores one over the vertices.
+//! Cost: one pass over the arcs, one value each, of a copy of the steps in one or two bytes where they fit; and for all cores one over
+//! the vertices.
 
 use crate::program::{DEGREE, STEP};
-use framework::certify::{Audit, Row};
+use framework::certify::{Audit, Lookup, Packed, Row};
 use framework::error::Result;
 use framework::fault::{Certificate, Scene, Verdict};
 use framework::id::LocalId;
@@ -37,22 +38,29 @@ pub(crate) fn certify(scene: &mut Scene<'_>, k: Option<u32>) -> Result<Option<Ce
         return Ok(None);
     }
     audit.renew(STEP)?;
-    let verdict = match k {
-        Some(k) => one_core(&audit, k),
-        None => all_cores(&mut audit)?,
-    };
+    let verdict = match audit.packed(STEP) {
+        Packed::Bytes(steps) => judge(&mut audit, &steps, k),
+        Packed::Shorts(steps) => judge(&mut audit, &steps, k),
+        Packed::Words(steps) => judge(&mut audit, &steps, k),
+    }?;
     Ok(Some(audit.close(verdict)))
 }
 
-fn one_core(audit: &Audit<'_>, k: u32) -> Verdict {
-    let step = audit.values(STEP);
-    let left = |v: LocalId, row: &Row<'_>| {
-        let own = step.get(v);
-        row.fold(0, |left, u| left + u64::from(step.get(u) >= own))
+fn judge<L: Lookup>(audit: &mut Audit<'_>, steps: &L, k: Option<u32>) -> Result<Verdict> {
+    match k {
+        Some(k) => Ok(one_core(audit, steps, k)),
+        None => all_cores(audit, steps),
+    }
+}
+
+fn one_core<L: Lookup>(audit: &Audit<'_>, steps: &L, k: u32) -> Verdict {
+    let left = |v: LocalId, row: Row<'_>| {
+        let own = steps.get(v);
+        row.count(|u| steps.get(u) >= own)
     };
     let scan = audit.scan(DEGREE, |v, member, row, (): &mut ()| {
         let left = left(v, row);
-        match (member, step.get(v) == u32::MAX) {
+        match (member, steps.get(v) == L::INFINITE) {
             (1, true) => left >= k.into(),
             (0, false) => left < k.into(),
             _ => false,
@@ -62,21 +70,21 @@ fn one_core(audit: &Audit<'_>, k: u32) -> Verdict {
     scan.broken.map_or(Verdict::Sound, |v| {
         Verdict::require(false, rule, Some(audit.id(v)), || {
             let (member, left) = (audit.values(DEGREE).get(v), audit.again(v, |row| left(v, row)));
-            format!("found {member}, removed in step {}, with {left} neighbours left", step.get(v) as i32)
+            format!("found {member}, removed in step {}, with {left} neighbours left", steps.value(v) as i32)
         })
     })
 }
 
-fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
-    let (step, rows) = (audit.values(STEP), audit.rows());
+fn all_cores<L: Lookup>(audit: &mut Audit<'_>, steps: &L) -> Result<Verdict> {
+    let rows = audit.rows();
     // No core number is above a degree, so the lists stay as short as the graph makes them.
     let noted = audit.survey(DEGREE, |v, core, stretches: &mut Vec<Stretch>| {
-        if u64::from(core) <= rows.degree(v) {
+        if core as usize <= rows.of(v).len() {
             if stretches.len() <= core as usize {
                 stretches.resize(core as usize + 1, (u32::MAX, 0));
             }
-            let (first, last) = &mut stretches[core as usize];
-            (*first, *last) = ((*first).min(step.get(v)), (*last).max(step.get(v)));
+            let ((first, last), step) = (&mut stretches[core as usize], steps.value(v));
+            (*first, *last) = ((*first).min(step), (*last).max(step));
         }
     });
     let mine: Vec<u64> = noted
@@ -93,23 +101,24 @@ fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
     if let Some(((low, (_, last)), (high, (first, _)))) = in_order.find(|((_, low), (_, high))| low.1 >= high.0) {
         let rule = "a vertex of smaller core number goes before one of larger";
         // The pass is made all the same, for its sums.
-        audit.scan(DEGREE, |_, _, row, (): &mut ()| row.fold(true, |_, _| true));
+        audit.scan(DEGREE, |_, _, _, (): &mut ()| true);
         return Ok(Verdict::require(false, rule, None, || {
             format!("core {low} ends with step {last}, core {high} begins with step {first}")
         }));
     }
     let longest = noted.iter().map(Vec::len).max().unwrap_or(0);
-    let mut first_of = vec![u32::MAX; longest];
+    // As the copy has them; what does not fit into it is the first step of no vertex here.
+    let mut first_of = vec![L::INFINITE; longest];
     for (&core, &(first, _)) in &stretches {
         if let Some(slot) = first_of.get_mut(core as usize) {
-            *slot = first as u32;
+            *slot = first.min(L::INFINITE.into()) as u32;
         }
     }
     // Neighbours of at least the same core number, and those not gone before.
-    let counts = |v: LocalId, core: u32, row: &Row<'_>| {
-        let (first, own) = (first_of.get(core as usize).copied().unwrap_or(0), step.get(v));
+    let counts = |v: LocalId, core: u32, row: Row<'_>| {
+        let (first, own) = (first_of.get(core as usize).copied().unwrap_or(0), steps.get(v));
         row.fold((0u64, 0u64), |(peers, left), u| {
-            let theirs = step.get(u);
+            let theirs = steps.get(u);
             (peers + u64::from(theirs >= first), left + u64::from(theirs >= own))
         })
     };
@@ -123,7 +132,7 @@ fn all_cores(audit: &mut Audit<'_>) -> Result<Verdict> {
         Verdict::require(false, rule, Some(audit.id(v)), || {
             let core = audit.values(DEGREE).get(v);
             let (peers, left) = audit.again(v, |row| counts(v, core, row));
-            format!("found {core}, with {peers} such neighbours, and {left} left in step {}", step.get(v) as i32)
+            format!("found {core}, with {peers} such neighbours, and {left} left in step {}", steps.value(v) as i32)
         })
     }))
 }

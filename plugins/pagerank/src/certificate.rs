@@ -42,15 +42,20 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
     let part = audit.part;
     let n = part.graph_vertices().max(1) as f64;
     let outgoing = part.outgoing();
-    let sinks = part.owned_vertices().filter(|&v| outgoing.degree(v) == 0);
-    let rank = audit.values(RANK);
-    let sinks = audit.talk.sum(sinks.map(|v| rank.get(v)).collect())?.value();
-    let brought = audit.derive(RANK, |v, rank| match outgoing.degree(v) {
-        0 => 0.0, // nobody reads a sink's
+    let (brought, sinks) = audit.derive(RANK, |v, rank, sinks: &mut Sum| match outgoing.degree(v) {
+        0 => {
+            sinks.add(rank);
+            0.0 // nobody reads a sink's
+        }
         degree => rank / degree as f64,
     })?;
+    let sinks = sinks.into_iter().fold(Sum::default(), |mut sum, own| {
+        sum.merge(own);
+        sum
+    });
+    let sinks = audit.talk.sum(sinks)?.value();
     let base = (1.0 - damping + damping * sinks) / n;
-    let next = |row: &Row<'_>| base + damping * row.fold(0.0, |sum, u| sum + brought.get(u));
+    let next = |row: Row<'_>| base + damping * row.fold_in_strands(0.0, |sum, u| sum + brought.get(u), |a, b| a + b);
     let scan = audit.scan(RANK, |v, found, row, moved: &mut Moved| {
         let by = (found - next(row)).abs();
         moved.change.add(by);

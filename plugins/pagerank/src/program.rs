@@ -20,7 +20,7 @@ use framework::fault::{FaultTolerance, Verdict};
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
 use framework::id::LocalId;
-use framework::op::{Access, GatherOp, Scalars, Settling, VertexOp};
+use framework::op::{Access, GatherOp, Scalars, Settled, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::words::grouped;
@@ -103,14 +103,12 @@ impl GatherOp for Round {
         share.prefetch(src);
     }
     #[inline(always)]
-    fn settle<S: Settling>(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64, out: &mut S) {
+    fn settle(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled {
         let divisor = divisor(degree);
         let rank = self.base + self.damping * sum;
-        out.moved(rank, (rank - share.get(v) * divisor).abs());
-        if degree == 0 {
-            out.carry(rank);
-        }
+        let moved = (rank - share.get(v) * divisor).abs();
         next.set(v, rank / divisor);
+        Settled { value: rank, moved, carry: (degree == 0).then_some(rank) }
     }
 }
 

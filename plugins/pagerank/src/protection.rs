@@ -47,6 +47,12 @@ impl FaultTolerance for Protection {
         })
     }
 
+    /// The first round moves the ranks by at most 2, each later one by the damping times that and rounding: a run whose limit lies where
+    /// even that is below the tolerance is always done. `--max-iterations` may be smaller, and the tolerance below rounding.
+    fn converges(&self, last: &Round) -> bool {
+        2.0 * self.damping.powf(f64::from(last.index)) + rho(last) / (1.0 - self.damping) <= self.tolerance
+    }
+
     fn check(&self, window: &Window<'_>) -> Verdict {
         let part = window.part;
         let share = window.now.values(SHARE);

@@ -8,7 +8,7 @@ mod graph;
 mod machine;
 mod native;
 mod ours;
-mod protection;
+pub(crate) mod protection;
 mod served;
 mod table;
 

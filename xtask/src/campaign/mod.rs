@@ -3,6 +3,7 @@
 
 mod measured;
 mod strikes;
+mod strikes_page;
 mod synthetic;
 mod tests;
 mod trace;

@@ -1,6 +1,7 @@
 //! Plots and the report of a performance run.
 
 mod idle;
+mod latency;
 pub(crate) mod page;
 mod pairs;
 mod report;
@@ -26,7 +27,7 @@ pub(crate) struct Plot {
     /// Run folder of a performance run
     #[arg(value_name = "RUN", value_hint = ValueHint::DirPath)]
     run: PathBuf,
-    /// Profiling run of the same plan and build, for idle vertices by iteration
+    /// Profiling run of the same plan and build, for idle vertices by iteration and detection latency
     #[arg(long, value_name = "RUN", value_hint = ValueHint::DirPath)]
     profiling: Option<PathBuf>,
 }
@@ -59,6 +60,7 @@ impl Plot {
                 )));
             }
             charts.extend(idle::chart(&other));
+            charts.extend(latency::chart(&other));
         }
         let folder = self.run.join("plots");
         durable::folder(&folder)?;
@@ -72,7 +74,9 @@ impl Plot {
         let names: Vec<_> = charts.iter().map(|chart| chart.name).collect();
         say(&format!("plots    {}: {} and report.html", folder.display(), names.join(", ")));
         if self.profiling.is_none() {
-            say("note     no idle plot: give --profiling RUN for activity by iteration");
+            say(
+                "note     no plots of idle vertices and detection latency: give --profiling RUN for activity and verdicts by iteration",
+            );
         }
         if !collected.manifest.is_evidence {
             say("warning: this run is marked as no evidence (debug build or dirty tree)");
