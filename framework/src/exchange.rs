@@ -132,7 +132,13 @@ impl<'t> Exchange<'t> {
     /// As [`Exchange::run`].
     pub fn run_initial(&mut self, step: &mut Step<'_>) -> Result<()> {
         let copying = slots(&step.fields, |share| share.copies());
-        if self.outgoing.len() == 1 || copying.is_empty() {
+        if self.outgoing.len() == 1 {
+            return Ok(());
+        }
+        if step.engine.as_ref().is_some_and(|engine| self.is_direct(engine)) {
+            self.connect(step)?;
+        }
+        if copying.is_empty() {
             return Ok(());
         }
         if let Some(engine) = &step.engine {

@@ -281,7 +281,10 @@ fn shuffled_schedules_agree_and_no_kernel_is_left_out() {
         *counts.entry(kernel.to_owned()).or_default() += count.parse::<u64>().expect("a number");
     }
     counts.retain(|kernel, count| !kernel.starts_with("selftest_") && *count == 0);
-    // What is measured with, and what no run of these algorithms needs: a float field that starts elsewhere than at 0.
+    // What is measured with, what no run of these algorithms needs (a float field that starts elsewhere than at 0), and what takes ghosts
+    // through the host, which tests/tests/simulated_laws.rs runs.
+    let by_transport = ["framework_list_marked", "framework_merge", "framework_or_bits"];
+    counts.retain(|kernel, _| !by_transport.contains(&kernel.as_str()));
     let idle: Vec<_> = counts.into_keys().collect();
     assert_eq!(idle, ["framework_copy", "framework_fill_u64"], "kernels that no run launched");
 }

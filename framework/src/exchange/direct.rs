@@ -56,7 +56,7 @@ impl Exchange<'_> {
     }
 
     /// Once in a run: before it every rank has made its boxes, after it every rank has found those of all.
-    fn connect(&mut self, step: &mut Step<'_>) -> Result<()> {
+    pub(super) fn connect(&mut self, step: &mut Step<'_>) -> Result<()> {
         if engine(step).is_connected() {
             return Ok(());
         }

@@ -162,7 +162,7 @@ impl Engine {
             lists,
             frontier,
             long_rows: None,
-            staging: super::exchange::Staging::default(),
+            staging: super::exchange::Staging::new(&context, part, specs, mail.is_some())?,
             mail,
             report,
             seen: Pinned::new(&context, REPORT_BYTES / 8)?,

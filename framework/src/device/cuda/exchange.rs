@@ -21,7 +21,7 @@ pub(crate) struct Packed {
     pub(crate) values: Vec<u64>,
 }
 
-/// Buffers on both sides, grown as needed.
+/// Buffers on both sides.
 #[derive(Default)]
 pub(crate) struct Staging {
     numbers: Option<Buffer<u32>>,
@@ -37,6 +37,17 @@ pub(super) fn staging_allocations(part: &Part, specs: &[FieldSpec], has_mail: bo
     let entries = if has_mail { 0 } else { part.ghosts().max(part.routes().boundary().len()) };
     let shared = specs.iter().filter(|spec| spec.share.copies() || spec.share.offers().is_some()).count();
     [entries.max(SAMPLE).next_power_of_two() * 4, (entries * shared).max(SAMPLE).next_power_of_two() * 8]
+}
+
+impl Staging {
+    /// As large as [`staging_allocations`] says, so that nothing is allocated later.
+    pub(super) fn new(context: &Context, part: &Part, specs: &[FieldSpec], has_mail: bool) -> Result<Staging> {
+        let [numbers, values] = staging_allocations(part, specs, has_mail);
+        let mut staging = Staging::default();
+        grown(&mut staging.numbers, context, numbers / 4)?;
+        grown(&mut staging.values, context, values / 8)?;
+        Ok(staging)
+    }
 }
 
 struct Buffer<T: Plain> {
