@@ -285,7 +285,7 @@ fn one_rank<P: Probe, W: Wrapping>(
     let mut clock = Clock::new(started, plan.place.ranks > 1, probe);
     let pool = clock.stage(Stage::Setup, 0, || Pool::new(plan.place.threads, plan.place.waiting()));
     let mut past = None;
-    let (end, answer, costs, detection) = loop {
+    let Over { end, answer, costs, detection } = loop {
         match one_try(&mut held, plan, make, wrapping, transport, &pool, &mut clock, past.take())? {
             Try::Over(over) => break *over,
             Try::Damaged(detection) => past = Some(detection),
@@ -297,10 +297,17 @@ fn one_rank<P: Probe, W: Wrapping>(
 
 /// What became of a part.
 enum Try {
-    /// The run is over: how, the answer on rank 0, costs, what protection says.
-    Over(Box<(End, Option<(AnswerSpec, Vec<u8>)>, Costs, Option<Detection>)>),
+    /// The run is over.
+    Over(Box<Over>),
     /// Its arcs are not those that were loaded. What was known until then.
     Damaged(Detection),
+}
+
+struct Over {
+    end: End,
+    answer: Option<(AnswerSpec, Vec<u8>)>,
+    costs: Costs,
+    detection: Option<Detection>,
 }
 
 /// Cuts the part and runs on it. `past` is what was known before the part was cut again: such a run begins anew.
@@ -417,7 +424,7 @@ fn one_try<P: Probe, W: Wrapping>(
         exchange_messages: exchange.messages_sent,
         carrier: step.carrier(),
     };
-    Ok(Try::Over(Box::new((end, answer, costs, detection))))
+    Ok(Try::Over(Box::new(Over { end, answer, costs, detection })))
 }
 
 /// Initial state, first exchange, loop.
