@@ -329,7 +329,7 @@ mod tests {
             (".version 9.0\n", 12_090, Some("CUDA 13.0")),
             (".version 42.0\n", 12_080, None),
         ] {
-            let error = super::image(&of(ptx), &device(driver), None, &cache).map(|_| ()).err().map(|e| e.to_string());
+            let error = image(&of(ptx), &device(driver), None, &cache).map(|_| ()).err().map(|e| e.to_string());
             match (needs, error) {
                 (None, None) => {}
                 (Some(needs), Some(error)) => {
@@ -339,7 +339,7 @@ mod tests {
             }
         }
         // A newer NVRTC is not asked for cubins that the driver would refuse.
-        let (_, note) = super::image(&of(".version 8.7\n"), &device(12_080), Some((13, 0)), &cache).expect("the PTX");
+        let (_, note) = image(&of(".version 8.7\n"), &device(12_080), Some((13, 0)), &cache).expect("the PTX");
         assert!(note.is_some_and(|note| note.contains("NVRTC 13.0")));
     }
 
