@@ -64,7 +64,7 @@ pub fn drive<P: Probe, G: Guard>(
             step.forget_activity();
             let mut tally = guard.update(algorithm, step, clock)?;
             clock.activity(iteration, step.activity());
-            let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
+            let woken = clock.exchange(Stage::Exchange, iteration, exchange, |exchange| exchange.run(step))?;
             tally.merge(&woken);
             let vote = guard.vote(step, exchange, clock);
             let (total, vote) = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally, vote))?;

@@ -106,6 +106,11 @@ impl Step<'_> {
         (0..vertices.len()).map(|i| T::from_bits(values.get(i).copied().unwrap_or(0))).collect()
     }
 
+    /// How ghosts travel between devices, if there are any.
+    pub(crate) fn carrier(&self) -> Option<&'static str> {
+        self.engine.as_ref().map(|engine| engine.carrier())
+    }
+
     /// An update begins: on a device its time counts from here.
     pub(crate) fn begin_update(&mut self) {
         if let Some(engine) = &mut self.engine {
