@@ -1,57 +1,6 @@
 // The framework's own kernels: clearing, filling, the frontier from one form to the other, and packing for ghost exchange.
 #include "guard.cuh"
-
-// How an offer is merged into a field, and what kind of number the field holds; as layout.rs.
-constexpr u32 KIND_U32 = 0;
-constexpr u32 MERGE_MIN = 1, MERGE_ADD = 2; // 0: offers are not merged
-
-// The fields that exchange carries, in the order of a message.
-struct Columns {
-    u64 address[16];
-    u32 kind[16];
-    u32 merge[16];
-    u32 count;
-};
-
-namespace {
-
-GK_DEVICE u64 load(const Columns& columns, u32 slot, u32 v) {
-    if (columns.kind[slot] == KIND_U32) return reinterpret_cast<const u32*>(columns.address[slot])[v];
-    return reinterpret_cast<const u64*>(columns.address[slot])[v];
-}
-
-GK_DEVICE void store(const Columns& columns, u32 slot, u32 v, u64 bits) {
-    if (columns.kind[slot] == KIND_U32)
-        reinterpret_cast<u32*>(columns.address[slot])[v] = static_cast<u32>(bits);
-    else
-        reinterpret_cast<u64*>(columns.address[slot])[v] = bits;
-}
-
-GK_DEVICE double as_real(u64 bits) {
-    union { u64 bits; double value; } both;
-    both.bits = bits;
-    return both.value;
-}
-
-GK_DEVICE u64 as_bits(double value) {
-    union { u64 bits; double value; } both;
-    both.value = value;
-    return both.bits;
-}
-
-// What stands in a field after an offer.
-GK_DEVICE u64 merged(const Columns& columns, u32 slot, u64 now, u64 offer) {
-    bool is_min = columns.merge[slot] == MERGE_MIN;
-    if (columns.kind[slot] == KIND_U32) {
-        u32 a = static_cast<u32>(now), b = static_cast<u32>(offer);
-        return is_min ? (b < a ? b : a) : a + b;
-    }
-    double a = as_real(now), b = as_real(offer);
-    if (is_min) return b < a ? offer : now;
-    return as_bits(a + b);
-}
-
-} // namespace
+#include "mail.cuh"
 
 // Clears the tally and the lengths whose bits are set in `lengths`.
 extern "C" __global__ void __launch_bounds__(BLOCK) framework_clear(Report* report, u32 clears_tally, u32 lengths) {
@@ -262,6 +211,87 @@ framework_put(const u32* vertices, const u64* values, u32 count, const Columns c
     }
 }
 GK_KERNEL(framework_put)
+
+// ---- Exchange between devices (mail.cuh)
+
+// Listed ghosts send their offers to their owners.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_send_listed(const Route route, const Packed packed, const Columns columns, const List list) {
+    u32 length = list.count();
+    for (u64 first = u64(blockIdx.x) * BLOCK; first < length; first += grid_threads()) {
+        bool is_in = first + threadIdx.x < length;
+        u32 entry = is_in ? list.items[first + threadIdx.x] - route.base : 0;
+        post(route, packed, columns, is_in && entry < route.entries(), entry, 1);
+    }
+    finish_posts(route, packed);
+}
+GK_KERNEL(framework_send_listed)
+
+// Entries whose vertices are marked, or in the frontier where that is bits, are sent.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_send_marked(const Route route, const Packed packed, const Columns columns, const u32* marks, const u32* bits) {
+    u32 entries = route.entries();
+    for (u64 first = u64(blockIdx.x) * BLOCK; first < entries; first += grid_threads()) {
+        u32 entry = u32(first) + threadIdx.x;
+        bool is_in = entry < entries;
+        if (is_in) {
+            u32 v = route.vertex(entry);
+            is_in = has_bit(marks, v) || (bits && has_bit(bits, v));
+        }
+        post(route, packed, columns, is_in, entry, 0);
+    }
+    finish_posts(route, packed);
+}
+GK_KERNEL(framework_send_marked)
+
+// Every entry is sent, in order and unnamed.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_send_all(const Route route, const Packed packed, const Columns columns, u32 restarts) {
+    u32 entries = route.entries(), words = words_of(columns);
+    for (u64 i = grid_thread(); i < entries; i += grid_threads()) {
+        u32 entry = static_cast<u32>(i), peer = route.peer_of(entry);
+        write_values(columns, route.vertex(entry), restarts, route.box(peer) + HEAD + u64(entry - route.starts[peer]) * words);
+    }
+    u64 p = grid_thread();
+    if (p < route.peers && route.room(p) > 0) {
+        route.box(p)[0] = route.room(p);
+        route.box(p)[1] = 0;
+        packed.sent[p] = route.room(p);
+    }
+}
+GK_KERNEL(framework_send_all)
+
+// Offers that some peers sent are merged; owners that changed are listed, each once in all, and stay marked.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_take_offers(const Part part, const Route route, const Columns columns, u32 first, u32 last, u32* marks,
+                      const List woken, Report* report) {
+    __shared__ u64 room[WARPS];
+    u64 arcs = 0;
+    received(route, columns, first, last, [&](u32 v, const u32* from) {
+        bool changed = false;
+        for (u32 slot = 0; slot < columns.count; ++slot) {
+            u64 offer = next_value(columns, slot, from);
+            if (take(columns, slot, v, offer)) changed = true;
+        }
+        if (changed && set_bit(marks, v)) {
+            append(woken, v);
+            arcs += part.out.degree(v);
+        }
+    });
+    u64 total = block_sum(arcs, room);
+    if (threadIdx.x == 0 && total > 0) atomicAdd(&report->arcs, total);
+}
+GK_KERNEL(framework_take_offers)
+
+// Copies that the peers sent are put at their ghosts, which are listed if they wake.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_take_copies(const Route route, const Columns columns, u32 renews, const List renewed) {
+    received(route, columns, 0, route.peers, [&](u32 v, const u32* from) {
+        for (u32 slot = 0; slot < columns.count; ++slot) store(columns, slot, v, next_value(columns, slot, from));
+        if (renews) append(renewed, v);
+    });
+}
+GK_KERNEL(framework_take_copies)
 
 // A plain copy, to measure the bandwidth that kernels are compared with.
 extern "C" __global__ void __launch_bounds__(BLOCK) framework_copy(const u64* from, u64* to, u64 count) {

@@ -63,7 +63,7 @@ pub fn drive<P: Probe, G: Guard>(
             guard.observe(algorithm, step, clock)?;
             step.forget_activity();
             let mut tally = guard.update(algorithm, step, clock)?;
-            let woken = clock.stage(Stage::Exchange, iteration, || exchange.run(step))?;
+            let woken = clock.exchange(Stage::Exchange, iteration, exchange, |exchange| exchange.run(step))?;
             tally.merge(&woken);
             let vote = guard.vote(step, exchange, clock);
             clock.activity(iteration, step.activity());

@@ -6,8 +6,10 @@
 //! message, empty ones too, ends in a seal (`protect::seal`), so that one lost, repeated or changed is noticed before it is used.
 
 mod device;
+mod direct;
 
 use crate::algorithm::Tally;
+use crate::device::cuda::Engine;
 use crate::device::host::access::Alone;
 use crate::error::{Error, Result};
 use crate::field::{Fields, Kind, Merge};
@@ -16,6 +18,7 @@ use crate::id::{LocalId, Rank};
 use crate::protect::Seals;
 use crate::step::{News, Step};
 use crate::transport::Transport;
+use std::time::Duration;
 
 const FULL: u8 = 1;
 const SPARSE: u8 = 2;
@@ -31,6 +34,8 @@ pub struct Exchange<'t> {
     rows: device::RowsOfPlaces,
     /// Seals messages, in a protected run.
     pub(crate) seals: Option<Seals>,
+    /// How long the device was at the last exchange, where devices exchange.
+    pub(crate) device_time: Option<Duration>,
     /// Payload bytes this rank has sent in the superstep loop.
     pub bytes_sent: u64,
     /// Messages with payload this rank has sent in the superstep loop.
@@ -49,6 +54,7 @@ impl<'t> Exchange<'t> {
             words: Vec::new(),
             rows: device::RowsOfPlaces::default(),
             seals: None,
+            device_time: None,
             bytes_sent: 0,
             messages_sent: 0,
         }
@@ -98,8 +104,8 @@ impl<'t> Exchange<'t> {
         if self.outgoing.len() == 1 {
             return Ok(Tally::default());
         }
-        if step.engine.is_some() {
-            return self.run_on_device(step);
+        if let Some(engine) = &step.engine {
+            return if self.is_direct(engine) { self.run_directly(step) } else { self.run_on_device(step) };
         }
         step.frontier.woken.clear();
         step.frontier.renewed.clear();
@@ -126,11 +132,20 @@ impl<'t> Exchange<'t> {
     /// As [`Exchange::run`].
     pub fn run_initial(&mut self, step: &mut Step<'_>) -> Result<()> {
         let copying = slots(&step.fields, |share| share.copies());
-        if self.outgoing.len() == 1 || copying.is_empty() {
+        if self.outgoing.len() == 1 {
             return Ok(());
         }
-        if step.engine.is_some() {
-            return self.run_initial_on_device(step, &copying);
+        if step.engine.as_ref().is_some_and(|engine| self.is_direct(engine)) {
+            self.connect(step)?;
+        }
+        if copying.is_empty() {
+            return Ok(());
+        }
+        if let Some(engine) = &step.engine {
+            return match self.is_direct(engine) {
+                true => self.run_initial_directly(step, &copying),
+                false => self.run_initial_on_device(step, &copying),
+            };
         }
         let news = std::mem::replace(&mut step.frontier.news, News::All);
         self.send_copies(step, &copying)?;
@@ -143,6 +158,11 @@ impl<'t> Exchange<'t> {
             self.put_copies(step, &copying)?;
         }
         Ok(())
+    }
+
+    /// Whether devices exchange: sealed messages go over the transport, as they can then be lost and are noticed.
+    fn is_direct(&self, engine: &Engine) -> bool {
+        engine.has_mail() && self.seals.is_none()
     }
 
     fn send_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {

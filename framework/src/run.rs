@@ -111,6 +111,8 @@ pub struct Costs {
     pub exchange_bytes: u64,
     /// Messages sent in the superstep loop.
     pub exchange_messages: u64,
+    /// How ghosts travelled, where ranks have devices.
+    pub carrier: Option<&'static str>,
 }
 
 /// Where and how a trial runs.
@@ -338,7 +340,10 @@ fn one_try<P: Probe, W: Wrapping>(
         };
         match place.device {
             Device::Cpu => Step::new(&part, pool, algorithm.fields(), layout),
-            Device::Cuda(gpus) => Step::on_device(&part, pool, algorithm.fields(), gpus),
+            Device::Cuda(gpus) => {
+                let ghosts = gpus.ghosts(transport.is_one_process(), protection.is_on);
+                Step::on_device(&part, pool, algorithm.fields(), gpus, ghosts)
+            }
         }
     })?;
     let mut exchange = Exchange::new(transport);
@@ -417,6 +422,7 @@ fn one_try<P: Probe, W: Wrapping>(
         layout_bytes: step.layout_bytes() as u64,
         exchange_bytes: exchange.bytes_sent,
         exchange_messages: exchange.messages_sent,
+        carrier: step.carrier(),
     };
     Ok(Try::Over(Box::new(Over { end, answer, costs, detection })))
 }
@@ -445,7 +451,7 @@ fn begin<P: Probe>(
         step.end_update()?;
         Ok(start)
     })?;
-    clock.stage(Stage::InitialExchange, 0, || exchange.run_initial(step))?;
+    clock.exchange(Stage::InitialExchange, 0, exchange, |exchange| exchange.run_initial(step))?;
     (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
     Ok(start)
 }

@@ -1,6 +1,7 @@
 //! The accumulators behind the 24 timing fields of schema v9, for one rank and one trial.
 
 use crate::error::Result;
+use crate::exchange::Exchange;
 use crate::probe::{Activity, Probe, Stage};
 use crate::step::Step;
 use std::time::{Duration, Instant};
@@ -244,6 +245,28 @@ impl<P: Probe> Clock<P> {
         }
         self.span(stage, iteration, begin + marking, begin + took);
         device_time.and(result)
+    }
+
+    /// Runs a ghost exchange. Its span is as long as the device was at it, from the first kernel to the last with all waits between, where
+    /// devices exchange; wall time otherwise.
+    ///
+    /// # Errors
+    /// What `run` reports.
+    pub fn exchange<'t, R>(
+        &mut self,
+        stage: Stage,
+        iteration: u32,
+        exchange: &mut Exchange<'t>,
+        run: impl FnOnce(&mut Exchange<'t>) -> Result<R>,
+    ) -> Result<R> {
+        self.probe.begin(stage, self.timing.is_multi);
+        exchange.device_time = None;
+        let begin = self.started.elapsed();
+        let result = run(exchange);
+        let wall = self.started.elapsed() - begin;
+        let took = exchange.device_time.map_or(wall, |device_time| device_time.min(wall));
+        self.span(stage, iteration, begin, begin + took);
+        result
     }
 
     /// Tells the probe that superstep `iteration` begins.

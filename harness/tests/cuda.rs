@@ -288,9 +288,94 @@ fn shuffled_schedules_agree_and_no_kernel_is_left_out() {
         *counts.entry(kernel.to_owned()).or_default() += count.parse::<u64>().expect("a number");
     }
     counts.retain(|kernel, count| !kernel.starts_with("selftest_") && *count == 0);
-    // What is measured with, and what no run of these algorithms needs: a float field that starts elsewhere than at 0.
+    // What is measured with, what no run of these algorithms needs (a float field that starts elsewhere than at 0), and what takes ghosts
+    // through the host, which tests/tests/simulated_laws.rs runs.
+    let by_transport = ["framework_list_marked", "framework_merge", "framework_or_bits"];
+    counts.retain(|kernel, _| !by_transport.contains(&kernel.as_str()));
     let idle: Vec<_> = counts.into_keys().collect();
     assert_eq!(idle, ["framework_copy", "framework_fill_u64"], "kernels that no run launched");
+}
+
+#[test]
+fn ghosts_travel_right_whatever_reaches_what_and_however_late_streams_run() {
+    let cache = tempfile::tempdir().expect("a folder");
+    for (graph, algorithm) in graphs().iter().flat_map(|graph| ALGORITHMS.map(|algorithm| (graph, algorithm))) {
+        let mut hashes = std::collections::BTreeSet::new();
+        for (reach, lazy, said) in [
+            ("0", "1", "device to device by copies of the driver"),
+            ("1", "1", "device to device"),
+            ("2", "1", "device to device, some by copies of the driver"),
+            ("2", "0", "device to device, some by copies of the driver"),
+        ] {
+            let graph = graph.to_str().expect("UTF-8");
+            let rest = ["--graph", graph, "--device", "cuda", "--ranks", "4", "--verify"];
+            let arguments = [&["--algorithm"], algorithm, &rest].concat();
+            let Some(command) = simulated(&arguments, cache.path()) else { return };
+            let ran = run(
+                command,
+                &[("GRAPHALG_SIM_PEER", reach), ("GRAPHALG_SIM_LAZY", lazy), ("GRAPHALG_SIM_DEVICES", "4")],
+            );
+            assert_eq!(ran.code, Some(0), "{arguments:?}, {said}: {}", ran.err);
+            assert!(ran.err.contains(&format!("messages, {said}\n")) || !ran.err.contains("messages, "), "{}", ran.err);
+            assert!(ran.err.contains("messages, device"), "{}", ran.err);
+            hashes.insert(ran.value("BENCHMARK_RESULT", "result_hash").to_string());
+            let exchange = ran.value("BENCHMARK_TIMING", "rank_nccl_exchange_max_ms");
+            assert!(exchange.as_f64().is_some_and(|ms| ms > 0.0), "{exchange}: {}", ran.out);
+        }
+        assert_eq!(hashes.len(), 1, "{algorithm:?} on {}: {hashes:?}", graph.display());
+    }
+}
+
+#[test]
+fn the_memory_that_is_asked_for_is_enough_and_is_used() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let peak = cache.path().join("peak");
+    for (graph, algorithm) in graphs().iter().flat_map(|graph| ALGORITHMS.map(|algorithm| (graph, algorithm))) {
+        for (ranks, reach) in [("1", "1"), ("2", "1"), ("2", "0")] {
+            let graph = graph.to_str().expect("UTF-8");
+            let rest = ["--graph", graph, "--device", "cuda", "--ranks", ranks];
+            let arguments = [&["--algorithm"], algorithm, &rest].concat();
+            let with = |memory: u64| -> Option<Ran> {
+                let mut command = simulated(&arguments, cache.path())?;
+                command.env("GRAPHALG_SIM_PEAK", &peak);
+                let memory = memory.to_string();
+                Some(run(
+                    command,
+                    &[("GRAPHALG_SIM_MEMORY", &memory), ("GRAPHALG_SIM_PEER", reach), ("GRAPHALG_SIM_DEVICES", "2")],
+                ))
+            };
+            // Each refusal says what one rank needs; the largest need is what all fit into.
+            let mut need = 1;
+            let ran = loop {
+                let Some(ran) = with(need) else { return };
+                if ran.code == Some(0) {
+                    break ran;
+                }
+                ran.fails(3, &["needs", "bytes), and"]);
+                let said = ran.err.split('(').find_map(|rest| rest.split_once(" bytes), and")).expect("a number").0;
+                let said: u64 = said.replace([',', '\u{202f}', ' '], "").parse().expect("a number");
+                assert!(said > need, "{arguments:?} got {need} bytes: {}", ran.err);
+                need = said;
+            };
+            let used: Vec<u64> = std::fs::read_to_string(&peak)
+                .expect("the driver wrote it")
+                .lines()
+                .filter_map(|line| line.split_once(' ')?.1.parse().ok())
+                .collect();
+            let most = used.iter().copied().max().expect("a device");
+            // What is counted and may stay unused: the buffers of single values.
+            assert!(most <= need && most + 16_384 >= need, "{arguments:?}: {most} of {need} used; {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_driver_too_old_for_the_embedded_ptx_says_which_one_it_needs() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let Some(mut command) = simulated(&BFS, cache.path()) else { return };
+    command.env("LD_LIBRARY_PATH", kernels_host::folder().expect("it was built")); // no NVRTC
+    run(command, &[("GRAPHALG_SIM_DRIVER", "12080")])
+        .fails(3, &["version 8.8", "needs a driver for CUDA 12.9", "supports CUDA 12.8", "--device cpu"]);
 }
 
 #[test]

@@ -11,7 +11,8 @@ use framework::device::cuda::Kernels;
 use framework::error::{Error, Result};
 use framework::fault::Verdict;
 use framework::graph::Graph;
-use framework::probe::Off;
+use framework::id::Rank;
+use framework::probe::{Off, Probe};
 use framework::protect::{Protection, Resumable};
 use framework::run::{Place, Plan, Trial, protected_trial, trial};
 use framework::step::Step;
@@ -88,6 +89,19 @@ impl Case {
     /// Whatever the run reports.
     pub fn run(&self, graph: &Graph, ranks: usize, threads: usize) -> Result<Trial<Off>> {
         self.run_at(graph, Place::new(ranks, threads))
+    }
+
+    /// One trial there, with a probe on each rank.
+    ///
+    /// # Errors
+    /// Whatever the run reports.
+    pub fn run_probed<P: Probe>(
+        &self,
+        graph: &Graph,
+        place: Place<'_>,
+        probe: &(dyn Fn(Rank) -> P + Sync),
+    ) -> Result<Trial<P>> {
+        trial(graph, place, &|| self.make(), probe)
     }
 
     /// Runs it, lets `tamper` change the state of each rank so many times, and judges each; whether all ranks' certificates hold.

@@ -6,6 +6,20 @@ use crate::needs::not_run;
 use framework::device::cuda::{DeviceInfo, devices};
 use std::sync::OnceLock;
 
+/// How many driver calls of each kind (`kernels_host::CALLS`) this thread has made; `None` on real devices.
+pub fn calls() -> Option<[u64; kernels_host::CALLS.len()]> {
+    static COUNT: OnceLock<Option<extern "C" fn(u32) -> u64>> = OnceLock::new();
+    let count = (*COUNT.get_or_init(|| {
+        // SAFETY: the library is loaded already, under this soname, where there is one; the symbol has this type.
+        let library = unsafe { libloading::Library::new("libcuda.so") }.ok()?;
+        // SAFETY: as above.
+        let count = unsafe { library.get::<extern "C" fn(u32) -> u64>(b"graphalg_sim_calls") }.ok().map(|found| *found);
+        std::mem::forget(library);
+        count
+    }))?;
+    Some(std::array::from_fn(|kind| count(kind as u32)))
+}
+
 /// Devices for a law in this process: simulated ones, or `None` after saying that `test` was not run. The driver's environment is read by the library
 /// itself; `GRAPHALG_SIM_DEVICES` is set to four before it is loaded.
 ///

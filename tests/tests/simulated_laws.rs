@@ -5,7 +5,7 @@ use framework::answer::{Answer, Values};
 use framework::device::cuda::{DeviceInfo, Gpus};
 use framework::fault::Verdict;
 use framework::graph::Graph;
-use framework::run::{Device, Place};
+use framework::run::{Costs, Device, Place};
 use graphalg_tests::simulated::devices_for;
 use graphalg_tests::{Case, cases, graphs};
 
@@ -63,22 +63,51 @@ fn the_answer_is_that_of_the_cpu_device_on_any_number_of_devices() {
     });
 }
 
-#[test]
-fn ranks_on_devices_send_what_ranks_on_threads_send() {
-    let Some(devices) = devices_for("ranks_on_devices_send_what_ranks_on_threads_send") else { return };
+/// Runs on threads and on devices, ghosts over the transport or not, and compares what each rank sent.
+fn compare_sent(test: &str, by_transport: bool, compare: impl Fn(&Costs, &Costs, &str)) {
+    let Some(devices) = devices_for(test) else { return };
     on_all(|case, _, graph, what| {
         // What cc contracts in a part depends on the order of threads, and so does which vertices then change.
         let ranks_tried: &[usize] = if case.name() == "cc" { &[] } else { &[2, 3] };
         for &ranks in ranks_tried {
             let on_cpu = case.run(graph, ranks, 1).expect(what);
-            let gpus = gpus(case, &devices, ranks);
+            let mut gpus = gpus(case, &devices, ranks);
+            if by_transport {
+                gpus = gpus.with_ghosts_by_transport();
+            }
             let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
             let on_gpu = case.run_at(graph, place).expect(what);
             assert_eq!(on_cpu.end.iterations, on_gpu.end.iterations, "{what}");
+            assert_same(&on_cpu.answer, &on_gpu.answer, what);
             for (cpu, gpu) in on_cpu.ranks.iter().zip(&on_gpu.ranks) {
-                assert_eq!(cpu.costs.exchange_bytes, gpu.costs.exchange_bytes, "{what}, {ranks} ranks");
-                assert_eq!(cpu.costs.exchange_messages, gpu.costs.exchange_messages, "{what}, {ranks} ranks");
+                compare(&cpu.costs, &gpu.costs, &format!("{what}, {ranks} ranks"));
             }
         }
+    });
+}
+
+#[test]
+fn ranks_on_devices_send_what_ranks_on_threads_send_over_the_transport() {
+    let test = "ranks_on_devices_send_what_ranks_on_threads_send_over_the_transport";
+    compare_sent(test, true, |cpu, gpu, what| {
+        assert_eq!(cpu.exchange_bytes, gpu.exchange_bytes, "{what}");
+        assert_eq!(cpu.exchange_messages, gpu.exchange_messages, "{what}");
+        assert_eq!((cpu.carrier, gpu.carrier), (None, Some("through host memory")), "{what}");
+    });
+}
+
+#[test]
+fn devices_send_the_same_values_with_longer_names() {
+    compare_sent("devices_send_the_same_values_with_longer_names", false, |cpu, gpu, what| {
+        assert_eq!(cpu.exchange_messages, gpu.exchange_messages, "{what}");
+        assert!(
+            gpu.carrier.is_some_and(|carrier| carrier.starts_with("device to device")),
+            "{what}: {:?}",
+            gpu.carrier
+        );
+        // A message on threads is a byte and entries of 4 bytes and more, named by no more than 4; on devices 16 bytes and such entries.
+        let least = cpu.exchange_bytes + 15 * cpu.exchange_messages;
+        assert!((least..=least + cpu.exchange_bytes).contains(&gpu.exchange_bytes), "{what}: {gpu:?} for {cpu:?}");
+        assert_eq!(gpu.exchange_bytes % 4, 0, "{what}");
     });
 }

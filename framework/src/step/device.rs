@@ -157,6 +157,11 @@ impl Step<'_> {
         self.engine.as_mut().map(|engine| engine.take_marking())
     }
 
+    /// How ghosts travel between devices, if there are any.
+    pub(crate) fn carrier(&self) -> Option<&'static str> {
+        self.engine.as_ref().map(|engine| engine.carrier())
+    }
+
     /// An update begins: on a device its time counts from here.
     pub(crate) fn begin_update(&mut self) {
         if let Some(engine) = &mut self.engine {

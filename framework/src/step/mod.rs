@@ -17,7 +17,7 @@ pub use tiles::Tiles;
 pub(crate) use visit::visit_pulls;
 
 use crate::algorithm::{Layout, Tally};
-use crate::device::cuda::{Engine, Gpus};
+use crate::device::cuda::{Engine, Ghosts, Gpus};
 use crate::device::host::Pool;
 use crate::error::Result;
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
@@ -72,10 +72,16 @@ impl<'r> Step<'r> {
     ///
     /// # Errors
     /// As [`Step::new`], and when the device, its memory or the kernels fail.
-    pub(crate) fn on_device(part: &'r Part, pool: &'r Pool, specs: Vec<FieldSpec>, gpus: &Gpus) -> Result<Step<'r>> {
+    pub(crate) fn on_device(
+        part: &'r Part,
+        pool: &'r Pool,
+        specs: Vec<FieldSpec>,
+        gpus: &Gpus,
+        ghosts: Ghosts,
+    ) -> Result<Step<'r>> {
         let mut fields = Fields::new(specs, part.locals())?;
         fields.leave_host();
-        let engine = Engine::new(gpus, part, pool, fields.specs())?;
+        let engine = Engine::new(gpus, part, pool, fields.specs(), ghosts)?;
         Ok(Step {
             part,
             index: 0,

@@ -28,6 +28,11 @@ pub trait Transport: Send {
     /// When a peer is lost.
     fn all_gather(&mut self, mine: &[u8], all: &mut [Vec<u8>]) -> Result<()>;
 
+    /// Whether every rank is a thread of this process and nothing stands between them, so that devices may exchange by themselves.
+    fn is_one_process(&self) -> bool {
+        false
+    }
+
     /// Tells the peers that this rank cannot go on, so that none waits for it.
     fn abandon(&mut self, reason: &str);
 }

@@ -491,12 +491,16 @@ impl<I: Instrument> Run<'_, I> {
         }
         say(&line);
         if self.place.ranks > 1 {
-            say(&format!(
+            let mut line = format!(
                 "ghosts   {} in all; exchange sent {} in {} messages",
                 grouped(sum(|c| c.ghosts)),
                 bytes(sum(|c| c.exchange_bytes)),
                 grouped(sum(|c| c.exchange_messages)),
-            ));
+            );
+            if let Some(carrier) = ranks.iter().find_map(|rank| rank.costs.carrier) {
+                line += &format!(", {carrier}");
+            }
+            say(&line);
         }
     }
 }

@@ -5,16 +5,19 @@ use framework::device::cuda::{bandwidth, devices};
 use framework::device::host::cores;
 use std::process::ExitCode;
 
-/// Bytes of each copy, against caches of up to 100 MB.
+/// Bytes of each copy, against caches of up to 100 MB, unless the first argument says otherwise.
 const BYTES: usize = 1 << 30;
 
 fn main() -> ExitCode {
-    let measured = devices().and_then(|devices| Ok((devices[0].clone(), bandwidth(&devices[0], BYTES, cores())?)));
+    let bytes = std::env::args().nth(1).and_then(|bytes| bytes.parse().ok()).unwrap_or(BYTES);
+    let measured = devices().and_then(|devices| Ok((bandwidth(&devices[0], bytes, cores())?, devices)));
     match measured {
-        Ok((device, reached)) => {
+        Ok((reached, devices)) => {
+            let device = &devices[0];
             let line = serde_json::json!({
                 "device": device.name,
                 "kind": device.kind(),
+                "devices": devices.len(),
                 "device_copy": reached.device_copy,
                 "pinned_up": reached.pinned_up,
                 "pinned_down": reached.pinned_down,

@@ -32,7 +32,7 @@ pub struct Bandwidth {
 pub fn bandwidth(info: &DeviceInfo, bytes: usize, threads: usize) -> Result<Bandwidth> {
     let context = Arc::new(Context::new(info.clone())?);
     context.make_current()?;
-    let (image, _) = compile::image(&FRAMEWORK, info.capability, nvrtc_version(), &Cache::of_user())?;
+    let (image, _) = compile::image(&FRAMEWORK, info, nvrtc_version(), &Cache::of_user())?;
     let module = Module::load(&context, &image)?;
     let stream = Stream::new(&context)?;
     let words = bytes / 8;

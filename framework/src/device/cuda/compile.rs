@@ -7,6 +7,8 @@
 
 use super::Kernels;
 use super::cache::Cache;
+use super::driver::DeviceInfo;
+use super::probe::dotted;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use sha2::{Digest, Sha256};
@@ -15,10 +17,11 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 /// Headers that kernels may include, by name.
-const HEADERS: [(&str, &str); 8] = [
+const HEADERS: [(&str, &str); 9] = [
     ("machine.cuh", include_str!("../../../../kernels/machine.cuh")),
     ("state.cuh", include_str!("../../../../kernels/state.cuh")),
     ("block.cuh", include_str!("../../../../kernels/block.cuh")),
+    ("mail.cuh", include_str!("../../../../kernels/mail.cuh")),
     ("sum.cuh", include_str!("../../../../kernels/sum.cuh")),
     ("guard.cuh", include_str!("../../../../kernels/guard.cuh")),
     ("arcs.cuh", include_str!("../../../../kernels/arcs.cuh")),
@@ -146,12 +149,19 @@ impl Drop for Program {
 /// When there is neither NVRTC nor PTX, or the source does not compile.
 pub(super) fn image(
     kernels: &Kernels,
-    capability: (u32, u32),
+    device: &DeviceInfo,
     nvrtc: Option<(u32, u32)>,
     cache: &Cache,
 ) -> Result<(Vec<u8>, Option<String>)> {
-    let architecture = format!("sm_{}{}", capability.0, capability.1);
-    let Some(version) = nvrtc else { return Ok((embedded(kernels, "NVRTC (libnvrtc.so) is not found")?, None)) };
+    let architecture = format!("sm_{}{}", device.capability.0, device.capability.1);
+    let Some(version) = nvrtc else {
+        return Ok((embedded(kernels, device, "NVRTC (libnvrtc.so) is not found")?, None));
+    };
+    if version.0 > device.driver / 1000 {
+        // Cubins run on drivers of their own major version and later ones.
+        let why = format!("NVRTC {}.{} makes kernels for newer drivers", version.0, version.1);
+        return Ok((embedded(kernels, device, &why)?, Some(format!("{why}; the embedded PTX is used"))));
+    }
     let key = key(kernels, &architecture, version);
     if let Some(image) = cache.get(&key) {
         return Ok((image, None));
@@ -164,23 +174,55 @@ pub(super) fn image(
         // An NVRTC that does not know the device: too old for it, or too new.
         Err(error) if error.to_string().contains("INVALID_OPTION") => {
             let why = format!("NVRTC {}.{} does not compile for {architecture}", version.0, version.1);
-            Ok((embedded(kernels, &why)?, Some(format!("{why}; the embedded PTX is used"))))
+            Ok((embedded(kernels, device, &why)?, Some(format!("{why}; the embedded PTX is used"))))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The PTX, ended by a zero byte as the driver wants it.
-fn embedded(kernels: &Kernels, why: &str) -> Result<Vec<u8>> {
+/// The PTX, ended by a zero byte as the driver wants it. A driver that is too old for it is told so here: its own error names no version.
+fn embedded(kernels: &Kernels, device: &DeviceInfo, why: &str) -> Result<Vec<u8>> {
+    let mend = "let LD_LIBRARY_PATH name the folder of libnvrtc.so";
     if kernels.ptx.is_empty() {
         return Err(Error::Environment(format!(
-            "{why}, and {} brings no PTX; let LD_LIBRARY_PATH name the folder of libnvrtc.so, or pass --device cpu",
+            "{why}, and {} brings no PTX; {mend}, or pass --device cpu",
             kernels.name
+        )));
+    }
+    if let Some(((major, minor), needs)) = ptx_version(kernels.ptx).and_then(|ptx| Some((ptx, driver_for(ptx)?)))
+        && device.driver < needs
+    {
+        return Err(Error::Environment(format!(
+            "{why}, and the embedded PTX of {} is of version {major}.{minor}, which needs a driver for CUDA {} or later, while this one \
+             supports CUDA {}; update the driver, {mend} (of CUDA {}), or pass --device cpu",
+            kernels.name,
+            dotted(needs),
+            dotted(device.driver),
+            device.driver / 1000,
         )));
     }
     let mut text = kernels.ptx.as_bytes().to_vec();
     text.push(0);
     Ok(text)
+}
+
+/// What the `.version` line of PTX says.
+fn ptx_version(ptx: &str) -> Option<(u32, u32)> {
+    let line = ptx.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
+    let (major, minor) = line.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The first CUDA whose driver takes a version of PTX, as 12090 for 12.9; `None` where nobody has said so yet. Source: the PTX ISA's
+/// release notes.
+fn driver_for(ptx: (u32, u32)) -> Option<u32> {
+    match ptx {
+        (6 | 7, _) => Some(11_000),
+        (8, minor @ 0..=5) => Some(12_000 + 10 * minor),
+        (8, minor @ 6..=8) => Some(12_010 + 10 * minor),
+        (9, minor @ 0..=1) => Some(13_000 + 10 * minor),
+        _ => None,
+    }
 }
 
 fn key(kernels: &Kernels, architecture: &str, version: (u32, u32)) -> String {
@@ -266,10 +308,40 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::at(folder.path().into());
         let with = Kernels { ptx: ".version 8.0\n.entry own() {}\n", ..OWN };
-        let (image, note) = image(&with, (9, 0), None, &cache).expect("the PTX");
+        let (image, note) = image(&with, &device(12_080), None, &cache).expect("the PTX");
         assert!(holds(&image, c"own") && image.last() == Some(&0) && note.is_none());
-        let error = super::image(&OWN, (9, 0), None, &cache).expect_err("neither").to_string();
+        let error = super::image(&OWN, &device(12_080), None, &cache).expect_err("neither").to_string();
         assert!(error.contains("libnvrtc.so") && error.contains("no PTX"), "{error}");
+    }
+
+    fn device(driver: u32) -> DeviceInfo {
+        let (name, uuid) = ("a device".into(), String::new());
+        DeviceInfo { index: 0, name, uuid, capability: (9, 0), multiprocessors: 1, memory: 0, driver }
+    }
+
+    #[test]
+    fn a_driver_too_old_for_the_ptx_is_told_which_one_it_needs() {
+        let cache = Cache::at("nowhere".into());
+        let of = |version: &'static str| Kernels { ptx: version, ..OWN };
+        for (ptx, driver, needs) in [
+            (".version 8.8\n", 12_080, Some("CUDA 12.9")),
+            (".version 8.8\n", 12_090, None),
+            ("//\n.version 8.7\n", 12_080, None),
+            (".version 9.0\n", 12_090, Some("CUDA 13.0")),
+            (".version 42.0\n", 12_080, None),
+        ] {
+            let error = image(&of(ptx), &device(driver), None, &cache).map(|_| ()).err().map(|e| e.to_string());
+            match (needs, error) {
+                (None, None) => {}
+                (Some(needs), Some(error)) => {
+                    assert!(error.contains(needs) && error.contains(&dotted(driver)), "{error}")
+                }
+                (needs, error) => panic!("{ptx}: {needs:?}, {error:?}"),
+            }
+        }
+        // A newer NVRTC is not asked for cubins that the driver would refuse.
+        let (_, note) = image(&of(".version 8.7\n"), &device(12_080), Some((13, 0)), &cache).expect("the PTX");
+        assert!(note.is_some_and(|note| note.contains("NVRTC 13.0")));
     }
 
     #[test]

@@ -153,6 +153,33 @@ impl Context {
         unsafe { result::ctx::set_current(self.raw) }.map_err(|error| self.broken("use the device", error))
     }
 
+    /// Runs `work` on this thread with this context current, and goes back to the one that was.
+    pub(crate) fn visit(&self, work: impl FnOnce()) {
+        let before = result::ctx::get_current().ok().flatten();
+        // A lost device refuses; what `work` frees is gone then.
+        let _ = self.make_current();
+        work();
+        // SAFETY: it was current when this began, and contexts live as long as the run.
+        let _ = unsafe { result::ctx::set_current(before.unwrap_or(std::ptr::null_mut())) };
+    }
+
+    /// Whether kernels of this context, which is current, may write to memory of a peer's from now on.
+    pub(crate) fn reaches(&self, peer: &Context) -> Result<bool> {
+        let fail = |error| self.broken("ask which devices it reaches", error);
+        let mut can = 0;
+        // SAFETY: two devices; writes one int.
+        unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.device, peer.device) }.result().map_err(fail)?;
+        if can == 0 {
+            return Ok(false);
+        }
+        // SAFETY: both contexts are retained until drop.
+        match unsafe { sys::cuCtxEnablePeerAccess(peer.raw, 0) } {
+            CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
+            CUresult::CUDA_ERROR_TOO_MANY_PEERS | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => Ok(false),
+            error => Err(fail(DriverError(error))),
+        }
+    }
+
     fn broken(&self, doing: &str, error: DriverError) -> Error {
         broken(&self.label, doing, error)
     }
@@ -192,7 +219,7 @@ impl Stream {
 
     /// What comes later on this stream waits for the event.
     pub(crate) fn wait_for(&self, event: &Event) -> Result<()> {
-        // SAFETY: both live, and belong to one context.
+        // SAFETY: both live; they may belong to two contexts.
         unsafe { result::stream::wait_event(self.raw, event.raw, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
             .map_err(|error| self.broken("order its streams", error))
     }
@@ -221,6 +248,16 @@ impl Stream {
         unsafe { sys::cuMemcpyDtoHAsync_v2(to.start.as_ptr().cast(), from.address + at as u64, bytes, self.raw) }
             .result()
             .map_err(|error| self.broken("copy from the device", error))
+    }
+
+    /// From memory of this device to an address in that of a peer, asynchronously.
+    pub(crate) fn copy_to_peer(&self, to: (u64, &Context), from: (&Memory, usize), bytes: usize) -> Result<()> {
+        let ((to, there), (from, at)) = (to, from);
+        assert!(at + bytes <= from.bytes, "a copy beyond its allocation");
+        // SAFETY: the source was just checked; the peer published an address with room for the longest message.
+        unsafe { sys::cuMemcpyPeerAsync(to, there.raw, from.address + at as u64, self.context.raw, bytes, self.raw) }
+            .result()
+            .map_err(|error| self.broken("copy to a peer", error))
     }
 
     /// Launches `function` on so many blocks. `arguments` are those of the kernel, in order.
@@ -262,16 +299,30 @@ impl Drop for Stream {
     }
 }
 
-/// A moment on a stream, with its time.
+/// A moment on a stream.
 pub(crate) struct Event {
     raw: sys::CUevent,
     context: Arc<Context>,
 }
 
+// SAFETY: the driver lets any thread use an event; the handle is only read.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
 impl Event {
+    /// With its time.
     pub(crate) fn new(context: &Arc<Context>) -> Result<Event> {
-        let raw = result::event::create(CUevent_flags::CU_EVENT_DEFAULT)
-            .map_err(|error| context.broken("make an event", error))?;
+        Event::with(context, CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    /// Without, which costs streams less.
+    pub(crate) fn for_order(context: &Arc<Context>) -> Result<Event> {
+        Event::with(context, CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn with(context: &Arc<Context>, flags: CUevent_flags) -> Result<Event> {
+        let raw = result::event::create(flags).map_err(|error| context.broken("make an event", error))?;
         Ok(Event { raw, context: Arc::clone(context) })
     }
 

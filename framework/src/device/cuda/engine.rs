@@ -1,7 +1,9 @@
 //! One rank's state on its device: the part, the fields, the frontier, and the little that the host must know of them.
 
 use super::driver::{Arguments, Context, Event, Function, Memory, Module, Pinned, Stream};
-use super::layout::{BLOCK, Call, Columns, FrontierView, List, PIECE_BYTES, Report, Slot};
+use super::layout::{BLOCK, Call, Columns, FrontierView, List, PIECE_BYTES, REPORT_BYTES, Report, Slot};
+use super::mail::{Mail, Sizes};
+use super::operators::LongRowsOfPart;
 use super::part::{GraphOnDevice, Plan};
 use super::{FRAMEWORK, Gpus};
 use crate::algorithm::Tally;
@@ -18,6 +20,15 @@ use std::time::Duration;
 /// Blocks that a multiprocessor holds at once, at 32 registers a thread.
 const BLOCKS_EACH: u32 = 8;
 
+/// How ghosts travel between ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ghosts {
+    /// Framed on the host, over the transport: for messages that are sealed or leave the process.
+    ByTransport,
+    /// From device to device.
+    ByDevice,
+}
+
 /// The device side of a [`Step`](crate::step::Step). Fields of it are dropped in order: the modules and streams last.
 pub(crate) struct Engine {
     pub(super) graph: GraphOnDevice,
@@ -27,9 +38,11 @@ pub(crate) struct Engine {
     pub(crate) frontier: FrontierState,
     pub(super) long_rows: Option<super::operators::LongRowsOnDevice>,
     pub(super) staging: super::exchange::Staging,
-    pub(super) report: Memory,
     pub(super) leaving: Option<super::rest::Leaving>,
     pub(super) guarding: Option<Box<super::guard::Guarding>>,
+    /// Exchange between devices; without it, ghosts travel over the transport.
+    pub(super) mail: Option<Mail>,
+    pub(super) report: Memory,
     pub(super) seen: Pinned<u64>,
     events: [Event; 2],
     is_measured: bool,
@@ -40,7 +53,9 @@ pub(crate) struct Engine {
     own: Module,
     /// Launches of operators.
     pub(super) compute: Stream,
-    /// Copies of exchange, which wait for what they need of `compute`.
+    /// Ghost exchange between devices.
+    pub(super) exchange: Stream,
+    /// Copies from and to the host, which wait for what they need of `compute`.
     pub(super) copies: Stream,
     pub(super) context: Arc<Context>,
     failed: Option<Error>,
@@ -87,12 +102,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the device, its memory or the kernels fail.
-    pub(crate) fn new(gpus: &Gpus, part: &Part, pool: &Pool, specs: &[FieldSpec]) -> Result<Engine> {
+    pub(crate) fn new(gpus: &Gpus, part: &Part, pool: &Pool, specs: &[FieldSpec], ghosts: Ghosts) -> Result<Engine> {
         let context = gpus.context(part.rank())?;
         context.make_current()?;
-        let own = Module::load(&context, &gpus.image(&FRAMEWORK, context.info.capability)?)?;
-        let plugin = Module::load(&context, &gpus.image(&gpus.kernels, context.info.capability)?)?;
-        let plan = Plan::of(part, specs);
+        let own = Module::load(&context, &gpus.image(&FRAMEWORK, &context.info)?)?;
+        let plugin = Module::load(&context, &gpus.image(&gpus.kernels, &context.info)?)?;
+        let reaches = match ghosts {
+            Ghosts::ByDevice => gpus.reaches(&context, part)?,
+            Ghosts::ByTransport => None,
+        };
+        let plan = Plan::of(part, specs, &gpus.kernels, reaches.as_deref());
         plan.check(&context)?;
         let compute = Stream::new(&context)?;
         let graph = GraphOnDevice::upload(&context, &compute, part, pool, &plan)?;
@@ -108,14 +127,21 @@ impl Engine {
             woken: take(plan.woken * 4)?,
             renewed: take(plan.ghosts * 4)?,
             listed: take(plan.listed * 4)?,
-            candidates: None,
+            candidates: match plan.candidates {
+                None => None,
+                Some(vertices) => Some([take(vertices * 4)?, take(vertices * 4)?]),
+            },
             bits: [clear(plan.bits)?, clear(plan.bits)?],
             joined: clear(plan.bits)?,
             marks: clear(plan.bits)?,
             pieces: take(plan.pieces * PIECE_BYTES)?,
         };
         let columns = specs.iter().map(|spec| take(spec.kind.bytes() * plan.locals)).collect::<Result<Vec<_>>>()?;
-        let report = clear(size_of::<Report>())?;
+        let report = clear(REPORT_BYTES)?;
+        let mail = match reaches {
+            Some(reaches) => Some(Mail::new(&context, &gpus.board, part, Sizes::of(part, specs), reaches)?),
+            None => None,
+        };
         let frontier = FrontierState {
             form: Form::Queue,
             turn: 0,
@@ -138,11 +164,12 @@ impl Engine {
             lists,
             frontier,
             long_rows: None,
-            staging: super::exchange::Staging::default(),
+            staging: super::exchange::Staging::new(&context, part, specs, mail.is_some())?,
+            mail,
             report,
             leaving: None,
             guarding: None,
-            seen: Pinned::new(&context, size_of::<Report>() / 8)?,
+            seen: Pinned::new(&context, REPORT_BYTES / 8)?,
             events: [Event::new(&context)?, Event::new(&context)?],
             is_measured: false,
             is_timing: false,
@@ -150,12 +177,16 @@ impl Engine {
             functions: HashMap::new(),
             plugin,
             own,
+            exchange: Stream::new(&context)?,
             copies: Stream::new(&context)?,
             compute,
             context,
             failed: None,
         };
         engine.fill_columns()?;
+        if plan.gathers {
+            engine.long_rows = Some(engine.put_long_rows(&LongRowsOfPart::of(part))?);
+        }
         engine.compute.synchronize()?;
         Ok(engine)
     }
@@ -241,11 +272,23 @@ impl Engine {
         self.launch(&format!("{rule}_{operator}"), false, items, arguments)
     }
 
-    fn launch(&mut self, name: &str, is_own: bool, items: u64, mut arguments: Arguments) -> Result<()> {
+    /// Launches one of the framework's kernels in the stream of the exchange.
+    pub(super) fn in_exchange(&mut self, name: &str, items: u64, mut arguments: Arguments) -> Result<()> {
+        let name = format!("framework_{name}");
+        self.know(&name, true)?;
+        self.exchange.launch(&self.functions[&name], self.blocks(items), BLOCK, &mut arguments)
+    }
+
+    fn know(&mut self, name: &str, is_own: bool) -> Result<()> {
         if !self.functions.contains_key(name) {
             let module = if is_own { &self.own } else { &self.plugin };
             self.functions.insert(name.to_owned(), module.function(name)?);
         }
+        Ok(())
+    }
+
+    fn launch(&mut self, name: &str, is_own: bool, items: u64, mut arguments: Arguments) -> Result<()> {
+        self.know(name, is_own)?;
         self.start_timing()?;
         self.compute.launch(&self.functions[name], self.blocks(items), BLOCK, &mut arguments)
     }
@@ -274,6 +317,16 @@ impl Engine {
         } else {
             self.compute.synchronize()?;
         }
+        Ok(self.seen_report())
+    }
+
+    /// Copies the report, and what the exchange has sent, in the stream of the exchange.
+    pub(super) fn see_exchange(&mut self) -> Result<()> {
+        self.exchange.download(&mut self.seen, &self.report, 0, REPORT_BYTES / 8)
+    }
+
+    /// The report as it was copied last.
+    pub(super) fn seen_report(&self) -> Report {
         let words = self.seen.values();
         let mut report = Report {
             active: words[0],
@@ -287,7 +340,7 @@ impl Engine {
         for (place, length) in report.length.iter_mut().enumerate() {
             *length = (words[8 + place / 2] >> (place % 2 * 32)) as u32;
         }
-        Ok(report)
+        report
     }
 
     /// Whether the plugin has a kernel for a rule and an operator.
@@ -423,6 +476,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Work under way may use what is freed now. A lost device answers with an error, and nothing is under way then.
         let _ = self.compute.synchronize();
+        let _ = self.exchange.synchronize();
         let _ = self.copies.synchronize();
         if let Some(leaving) = &self.leaving {
             let _ = leaving.stream.synchronize();

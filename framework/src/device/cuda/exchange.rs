@@ -21,7 +21,7 @@ pub(crate) struct Packed {
     pub(crate) values: Vec<u64>,
 }
 
-/// Buffers on both sides, grown as needed.
+/// Buffers on both sides.
 #[derive(Default)]
 pub(crate) struct Staging {
     numbers: Option<Buffer<u32>>,
@@ -29,11 +29,25 @@ pub(crate) struct Staging {
     order: Option<Event>,
 }
 
-/// Bytes that [`Staging`] comes to on the device, when all that is shared changes at once.
-pub(super) fn staging_bytes(part: &Part, specs: &[FieldSpec]) -> usize {
-    let entries = part.ghosts().max(part.routes().boundary().len());
+/// Values that are put or read one by one go through the same buffers; of more at once, so many.
+const SAMPLE: usize = 1024;
+
+/// What [`Staging`] allocates on the device at most, when all that is shared changes at once.
+pub(super) fn staging_allocations(part: &Part, specs: &[FieldSpec], has_mail: bool) -> [usize; 2] {
+    let entries = if has_mail { 0 } else { part.ghosts().max(part.routes().boundary().len()) };
     let shared = specs.iter().filter(|spec| spec.share.copies() || spec.share.offers().is_some()).count();
-    if entries == 0 { 0 } else { entries.next_power_of_two() * 4 + (entries * shared).next_power_of_two() * 8 }
+    [entries.max(SAMPLE).next_power_of_two() * 4, (entries * shared).max(SAMPLE).next_power_of_two() * 8]
+}
+
+impl Staging {
+    /// As large as [`staging_allocations`] says, so that nothing is allocated later.
+    pub(super) fn new(context: &Context, part: &Part, specs: &[FieldSpec], has_mail: bool) -> Result<Staging> {
+        let [numbers, values] = staging_allocations(part, specs, has_mail);
+        let mut staging = Staging::default();
+        grown(&mut staging.numbers, context, numbers / 4)?;
+        grown(&mut staging.values, context, values / 8)?;
+        Ok(staging)
+    }
 }
 
 struct Buffer<T: Plain> {
@@ -43,7 +57,8 @@ struct Buffer<T: Plain> {
 
 fn grown<'s, T: Plain>(slot: &'s mut Option<Buffer<T>>, context: &Context, len: usize) -> Result<&'s mut Buffer<T>> {
     if slot.as_ref().is_none_or(|buffer| buffer.pinned.len() < len) {
-        let room = len.next_power_of_two();
+        let room = len.max(SAMPLE).next_power_of_two();
+        *slot = None; // before its successor is there
         *slot =
             Some(Buffer { device: Memory::new(context, room * size_of::<T>())?, pinned: Pinned::new(context, room)? });
     }
@@ -68,8 +83,10 @@ impl Engine {
         self.copies.upload(&to.device, 0, &to.pinned, numbers.len())?;
         let numbers = to.device.address();
         let to = grown(&mut self.staging.values, &self.context, values.len().max(1))?;
-        to.pinned.values_mut()[..values.len()].copy_from_slice(values);
-        self.copies.upload(&to.device, 0, &to.pinned, values.len())?;
+        if !values.is_empty() {
+            to.pinned.values_mut()[..values.len()].copy_from_slice(values);
+            self.copies.upload(&to.device, 0, &to.pinned, values.len())?;
+        }
         self.copies.synchronize()?;
         Ok((numbers, to.device.address()))
     }
@@ -96,12 +113,16 @@ impl Engine {
         self.own("put", count.into(), arguments)
     }
 
-    /// The values at vertices, slot after slot.
+    /// The values of one field at vertices.
     pub(super) fn values_at(&mut self, vertices: &[u32], columns: Columns) -> Result<Vec<u64>> {
-        self.compute.synchronize()?;
-        let (numbers, _) = self.stage(vertices, &[])?;
-        let list = List { items: numbers, length: 0, capacity: vertices.len() as u64 };
-        self.gather_values(list, vertices.len() as u32, 0, columns, false)
+        let mut values = Vec::with_capacity(vertices.len());
+        for some in vertices.chunks(SAMPLE) {
+            self.compute.synchronize()?;
+            let (numbers, _) = self.stage(some, &[])?;
+            let list = List { items: numbers, length: 0, capacity: some.len() as u64 };
+            values.extend(self.gather_values(list, some.len() as u32, 0, columns, false)?);
+        }
+        Ok(values)
     }
 
     /// Gathers the values of `count` listed vertices and brings them to the host. `among` is the address of vertices that the list

@@ -24,7 +24,20 @@ macro_rules! arguments {
 unsafe impl Argument for u32 {}
 // SAFETY: as above.
 unsafe impl Argument for u64 {}
-arguments!(Rows, PartView, Call, List, FrontierView, LongRows, Columns, WatchView, Choice, Marks);
+arguments!(
+    Rows,
+    PartView,
+    Call,
+    List,
+    FrontierView,
+    LongRows,
+    Columns,
+    RouteView,
+    PackedView,
+    WatchView,
+    Choice,
+    Marks
+);
 
 /// `Rows`.
 #[derive(Clone, Copy, Default, Debug)]
@@ -155,6 +168,33 @@ pub(crate) struct Columns {
     pub(crate) pad: u32,
 }
 
+/// `PEERS` of mail.cuh: the most ranks whose devices exchange ghosts.
+pub(crate) const PEERS: usize = 64;
+/// Words behind the report for what each kind of message has sent to each peer.
+pub(crate) const SENT_WORDS: usize = PEERS;
+/// Bytes of the report with them.
+pub(crate) const REPORT_BYTES: usize = size_of::<Report>() + 2 * SENT_WORDS * 4;
+
+/// `Route`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(crate) struct RouteView {
+    pub(crate) starts: u64,
+    pub(crate) vertices: u64,
+    pub(crate) boxes: u64,
+    pub(crate) peers: u32,
+    pub(crate) base: u32,
+}
+
+/// `Packed`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(crate) struct PackedView {
+    pub(crate) counts: u64,
+    pub(crate) ticket: u64,
+    pub(crate) sent: u64,
+}
+
 /// `Report`: what operators add up, in words, followed by the lengths of lists.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
@@ -213,5 +253,6 @@ mod tests {
         assert_eq!(spelled(include_str!("../../../../kernels/arcs.cuh"), "HUB"), HUB);
         assert_eq!(spelled(include_str!("../../../../kernels/gather.cuh"), "ROW_PIECE"), ROW_PIECE);
         assert_eq!(spelled(include_str!("../../../../kernels/machine.cuh"), "BLOCK"), u64::from(BLOCK));
+        assert_eq!(spelled(include_str!("../../../../kernels/mail.cuh"), "PEERS"), PEERS as u64);
     }
 }

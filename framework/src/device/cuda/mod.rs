@@ -13,6 +13,7 @@ mod engine;
 mod exchange;
 pub(crate) mod guard;
 pub(crate) mod layout;
+mod mail;
 mod operators;
 mod part;
 mod probe;
@@ -23,15 +24,19 @@ mod upload;
 pub use bandwidth::{Bandwidth, bandwidth};
 pub use compile::{Compiled, Usage, compile, has_nvrtc, nvrtc_version, whole_source};
 pub use driver::DeviceInfo;
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, Ghosts};
 pub(crate) use exchange::Packed;
+pub(crate) use mail::Letters;
 pub(crate) use operators::Rule;
 pub use probe::{devices, dotted};
 
 use crate::error::Result;
 use crate::id::Rank;
+use crate::partition::Part;
 use cache::Cache;
 use driver::Context;
+use layout::PEERS;
+use mail::{Board, Reach};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,7 +69,17 @@ pub struct Gpus {
     contexts: Vec<Mutex<Option<Arc<Context>>>>,
     images: Mutex<Images>,
     cache: Cache,
+    board: Arc<Board>,
+    /// Set for tests of the other ways.
+    ghosts: Ghosts,
     notes: Mutex<Vec<String>>,
+}
+
+impl Kernels {
+    /// Whether some rule runs by an operator, `GK_SELECT` or `GK_GATHER`.
+    fn have(&self, operator: &str) -> bool {
+        self.source.contains(&format!("\n{operator}("))
+    }
 }
 
 impl Gpus {
@@ -75,7 +90,49 @@ impl Gpus {
     pub fn new(devices: Vec<DeviceInfo>, kernels: Kernels) -> Gpus {
         assert!(!devices.is_empty(), "a run needs a device");
         let contexts = devices.iter().map(|_| Mutex::new(None)).collect();
-        Gpus { devices, kernels, contexts, images: Mutex::default(), cache: Cache::of_user(), notes: Mutex::default() }
+        Gpus {
+            devices,
+            kernels,
+            contexts,
+            images: Mutex::default(),
+            cache: Cache::of_user(),
+            board: Arc::default(),
+            ghosts: Ghosts::ByDevice,
+            notes: Mutex::default(),
+        }
+    }
+
+    /// The same, with ghosts over the transport always.
+    pub fn with_ghosts_by_transport(self) -> Gpus {
+        Gpus { ghosts: Ghosts::ByTransport, ..self }
+    }
+
+    /// How ghosts travel where ranks share this process or not, and where messages are sealed or not.
+    pub(crate) fn ghosts(&self, is_one_process: bool, is_sealed: bool) -> Ghosts {
+        if is_one_process && !is_sealed { self.ghosts } else { Ghosts::ByTransport }
+    }
+
+    /// How messages of a rank get to each of its peers, if devices exchange at all.
+    fn reaches(&self, context: &Context, part: &Part) -> Result<Option<Vec<Reach>>> {
+        let ranks = part.routes().peers();
+        if !(2..=PEERS).contains(&ranks) {
+            return Ok(None);
+        }
+        let reach = |peer: usize| -> Result<Reach> {
+            let pair = (part.rank().index() % self.devices.len(), peer % self.devices.len());
+            if pair.0 == pair.1 {
+                return Ok(Reach::Mapped);
+            }
+            let there = self.context(Rank(peer as u32))?;
+            let mut known = self.board.reaches.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(&reach) = known.get(&pair) {
+                return Ok(reach);
+            }
+            let reach = if context.reaches(&there)? { Reach::Mapped } else { Reach::Copied };
+            known.insert(pair, reach);
+            Ok(reach)
+        };
+        (0..ranks).map(reach).collect::<Result<_>>().map(Some)
     }
 
     /// The device of a rank: they are dealt in order, and again from the first if there are more ranks.
@@ -100,12 +157,13 @@ impl Gpus {
     }
 
     /// The image of some kernels for an architecture. One rank makes it, the others wait and share it.
-    fn image(&self, kernels: &Kernels, capability: (u32, u32)) -> Result<Arc<Vec<u8>>> {
+    fn image(&self, kernels: &Kernels, device: &DeviceInfo) -> Result<Arc<Vec<u8>>> {
+        let capability = device.capability;
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(image) = images.get(&(kernels.name, capability)) {
             return Ok(Arc::clone(image));
         }
-        let (image, note) = compile::image(kernels, capability, nvrtc_version(), &self.cache)?;
+        let (image, note) = compile::image(kernels, device, nvrtc_version(), &self.cache)?;
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(note) = note.filter(|note| !notes.contains(note)) {
             notes.push(note);

@@ -26,6 +26,38 @@ pub(super) struct LongRowsOnDevice {
     _memory: [Memory; 3],
 }
 
+/// The same, as the host finds them.
+pub(super) struct LongRowsOfPart {
+    vertices: Vec<u32>,
+    /// One more than vertices.
+    first_piece: Vec<u32>,
+}
+
+impl LongRowsOfPart {
+    pub(super) fn of(part: &Part) -> LongRowsOfPart {
+        let (mut vertices, mut first_piece, mut pieces) = (Vec::new(), Vec::new(), 0u32);
+        for v in part.owned_vertices() {
+            let degree = part.incoming().degree(v);
+            if degree >= ROW_PIECE {
+                vertices.push(v.number());
+                first_piece.push(pieces);
+                pieces += degree.div_ceil(ROW_PIECE) as u32;
+            }
+        }
+        first_piece.push(pieces);
+        LongRowsOfPart { vertices, first_piece }
+    }
+
+    fn pieces(&self) -> u32 {
+        self.first_piece.last().copied().unwrap_or(0)
+    }
+
+    /// Each allocation that they take.
+    pub(super) fn allocations(&self) -> [usize; 3] {
+        [self.vertices.len() * 4, self.first_piece.len() * 4, self.pieces() as usize * 8]
+    }
+}
+
 impl Engine {
     fn arguments(&self, rule: &Rule) -> Arguments {
         Arguments::default().with(self.call(&rule.slots, rule.scalars.words()))
@@ -151,13 +183,9 @@ impl Engine {
     /// [`Step::select`](crate::step::Step::select) and then, if there is a rule for it, a push of what was selected: one look at what
     /// both added up. The tallies of both, and how many vertices were consumed.
     pub(crate) fn select(&mut self, rule: &Rule, bound: u32, then: Option<&Rule>) -> Result<(Tally, Tally, u64)> {
-        if self.lists.candidates.is_none() {
-            let memory = || Memory::new(&self.context, self.graph.view.owned as usize * 4);
-            self.lists.candidates = Some([memory()?, memory()?]);
-        }
         let slot = |turn: usize| if turn.is_multiple_of(2) { Slot::CandidatesA } else { Slot::CandidatesB };
         let turn = self.frontier.candidates_turn;
-        let [a, b] = self.lists.candidates.as_ref().expect("made above");
+        let [a, b] = self.lists.candidates.as_ref().expect("the kernels select");
         let (from, to) = if turn.is_multiple_of(2) { (a, b) } else { (b, a) };
         let (from, to) = (self.list(from, slot(turn)), self.list(to, slot(turn + 1)));
         let is_first = self.frontier.candidates.is_none();
@@ -294,10 +322,7 @@ impl Engine {
 
     /// [`Step::pull`](crate::step::Step::pull).
     pub(crate) fn gather(&mut self, rule: &Rule, part: &Part, marks: Option<Marks>) -> Result<Tally> {
-        if self.long_rows.is_none() {
-            self.long_rows = Some(self.find_long_rows(part)?);
-        }
-        let rows = self.long_rows.as_ref().expect("made above").view;
+        let rows = self.long_rows.as_ref().expect("the kernels gather").view;
         self.clear(&[])?;
         if rows.pieces > 0 {
             let arguments = self.arguments(rule).with(rows);
@@ -321,18 +346,7 @@ impl Engine {
         })
     }
 
-    fn find_long_rows(&mut self, part: &Part) -> Result<LongRowsOnDevice> {
-        let (mut vertices, mut first_piece, mut pieces) = (Vec::new(), Vec::new(), 0u32);
-        for v in part.owned_vertices() {
-            let degree = part.incoming().degree(v);
-            if degree >= ROW_PIECE {
-                vertices.push(v.number());
-                first_piece.push(pieces);
-                pieces += degree.div_ceil(ROW_PIECE) as u32;
-            }
-        }
-        let rows = vertices.len() as u32;
-        first_piece.push(pieces);
+    pub(super) fn put_long_rows(&mut self, rows: &LongRowsOfPart) -> Result<LongRowsOnDevice> {
         let put = |numbers: &[u32]| -> Result<Memory> {
             let memory = Memory::new(&self.context, numbers.len() * 4)?;
             let mut pinned = Pinned::<u32>::new(&self.context, numbers.len())?;
@@ -341,8 +355,11 @@ impl Engine {
             self.compute.synchronize()?;
             Ok(memory)
         };
-        let memory = [put(&vertices)?, put(&first_piece)?, Memory::new(&self.context, pieces as usize * 8)?];
+        let pieces = rows.pieces();
+        let partial = Memory::new(&self.context, pieces as usize * 8)?;
+        let memory = [put(&rows.vertices)?, put(&rows.first_piece)?, partial];
         let [v, f, p] = memory.each_ref().map(Memory::address);
+        let rows = rows.vertices.len() as u32;
         Ok(LongRowsOnDevice {
             view: LongRows { vertices: v, first_piece: f, partial: p, rows, pieces },
             _memory: memory,

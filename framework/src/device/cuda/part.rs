@@ -1,15 +1,21 @@
 //! A rank's part in device memory: what it and everything beside it needs, compared with what is free before anything is allocated,
 //! and the upload of the rows.
 
+use super::Kernels;
 use super::driver::{Context, Memory, Stream};
-use super::layout::{HUB, PIECE_BYTES, PartView, Rows};
+use super::layout::{HUB, PIECE_BYTES, PartView, REPORT_BYTES, Rows};
+use super::mail::{Reach, Sizes};
+use super::operators::LongRowsOfPart;
 use super::upload::Uploader;
 use crate::device::host::Pool;
 use crate::error::{Error, Result};
 use crate::field::FieldSpec;
 use crate::partition::Part;
-use crate::words::bytes;
+use crate::words::{bytes, grouped};
 use std::sync::Arc;
+
+/// The driver hands out memory in multiples of so many bytes.
+const GRAIN: usize = 512;
 
 /// The rows in device memory.
 pub(super) struct GraphOnDevice {
@@ -31,18 +37,28 @@ pub(super) struct Plan {
     pub(super) bits: usize,
     pub(super) pieces: usize,
     pub(super) boundary: usize,
-    /// Bytes of the buffers that exchange fills.
-    pub(super) staging: usize,
-    pub(super) directions: usize,
-    pub(super) arcs: usize,
-    pub(super) field_bytes: usize,
+    /// Entries of each list of candidates, if rules select.
+    pub(super) candidates: Option<usize>,
+    pub(super) gathers: bool,
+    /// Bytes of what else is allocated, one by one.
+    others: Vec<usize>,
+    columns: Vec<usize>,
+    /// Offsets and targets, of one direction or both.
+    rows: Vec<usize>,
 }
 
 impl Plan {
-    pub(super) fn of(part: &Part, specs: &[FieldSpec]) -> Plan {
+    /// `reaches` says how messages get to each peer, if devices exchange ghosts.
+    pub(super) fn of(part: &Part, specs: &[FieldSpec], kernels: &Kernels, reaches: Option<&[Reach]>) -> Plan {
         let (owned, ghosts, locals) = (part.owned(), part.ghosts(), part.locals());
         let has_hubs = part.owned_vertices().any(|v| part.outgoing().degree(v) >= HUB);
         let incoming = part.incoming_apart();
+        let mut others = super::exchange::staging_allocations(part, specs, reaches.is_some()).to_vec();
+        others.extend(reaches.map(|reaches| Sizes::of(part, specs).allocations(reaches)).iter().flatten());
+        let gathers = kernels.have("GK_GATHER");
+        if gathers {
+            others.extend(LongRowsOfPart::of(part).allocations());
+        }
         Plan {
             owned,
             ghosts,
@@ -52,18 +68,30 @@ impl Plan {
             bits: locals.div_ceil(64) * 8,
             pieces: if has_hubs { part.outgoing().arcs() as usize / (HUB as usize / 2) } else { 0 },
             boundary: part.routes().boundary().len(),
-            staging: super::exchange::staging_bytes(part, specs),
-            directions: 1 + usize::from(incoming.is_some()),
-            arcs: part.outgoing().arcs() as usize + incoming.map_or(0, |rows| rows.arcs() as usize),
-            field_bytes: specs.iter().map(|spec| spec.kind.bytes() * locals).sum(),
+            candidates: kernels.have("GK_SELECT").then_some(owned),
+            gathers,
+            others,
+            columns: specs.iter().map(|spec| spec.kind.bytes() * locals).collect(),
+            rows: [Some(part.outgoing()), incoming]
+                .iter()
+                .flatten()
+                .flat_map(|rows| [(locals + 1) * 8, rows.targets().len() * 4])
+                .collect(),
         }
     }
 
-    /// Bytes of everything that a run needs; what a first selection or gather adds is asked for then.
+    /// Bytes of everything that a run allocates, as the driver hands them out.
     fn bytes(&self) -> u64 {
-        let words = 2 * self.owned + 3 * self.ghosts + self.woken + self.listed + self.boundary + self.arcs;
-        let rows = (self.locals + 1) * 8 * self.directions;
-        (words * 4 + rows + 4 * self.bits + self.pieces * PIECE_BYTES + self.field_bytes + self.staging) as u64
+        let lists =
+            [self.owned, self.owned, self.ghosts, self.woken, self.ghosts, self.listed, self.ghosts, self.boundary];
+        let mut bytes: Vec<usize> = lists.iter().map(|entries| entries * 4).collect();
+        bytes.extend(self.candidates.iter().flat_map(|entries| [entries * 4; 2]));
+        bytes.extend([self.bits; 4]);
+        bytes.extend(&self.columns);
+        bytes.extend(&self.rows);
+        bytes.extend([self.pieces * PIECE_BYTES, REPORT_BYTES]);
+        bytes.extend(&self.others);
+        bytes.iter().map(|&bytes| bytes.max(1).next_multiple_of(GRAIN) as u64).sum()
     }
 
     pub(super) fn check(&self, context: &Context) -> Result<()> {
@@ -74,8 +102,9 @@ impl Plan {
         Err(Error::Device {
             device: context.info.label(),
             problem: format!(
-                "this rank's part needs {}, and {} of {} are free",
+                "this rank's part needs {} ({} bytes), and {} of {} are free",
                 bytes(need),
+                grouped(need),
                 bytes(free),
                 bytes(context.info.memory)
             ),
