@@ -3,6 +3,9 @@
 #include "gk_host.h"
 #undef threadIdx
 #include <sys/mman.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 #include <cstdio>
 #include <cstdlib>
 #include <atomic>
@@ -62,6 +65,10 @@ struct Sched {
         if (freestk.empty()) {
             char* p = (char*)mmap(nullptr, STACK + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (p == MAP_FAILED) { perror("gk_host: mmap"); abort(); }
+#if defined(__SANITIZE_ADDRESS__)
+            // Where another thread's stacks lay before, what AddressSanitizer knew of their frames is no news any more.
+            __asan_unpoison_memory_region(p, STACK + GUARD);
+#endif
             mprotect(p, GUARD, PROT_NONE);               // overflow faults instead of corrupting a neighbour
             // colour the top: equally aligned stacks would all fall into the same cache sets
             freestk.push_back(p + GUARD + STACK - (all.size() * 320) % 4096);
