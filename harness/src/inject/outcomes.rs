@@ -15,7 +15,7 @@ const ENDS: [(&str, usize); 5] = [
 ];
 
 /// Columns of numbers: where they end, right of the bars.
-const HEADS: [(f64, &str); 3] = [(58.0, "strikes"), (110.0, "found"), (206.0, "silent (95 %)")];
+const HEADS: [(f64, &str); 3] = [(50.0, "strikes"), (96.0, "found"), (206.0, "silent (95 %)")];
 
 fn end_of(row: &Row) -> usize {
     match (row.outcome, row.tier) {
