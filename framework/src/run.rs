@@ -10,7 +10,7 @@ use crate::device::host::{Pool, Waiting, cores};
 use crate::driver::{End, drive};
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
-use crate::fault::answer_sum;
+use crate::fault::{Redundancy, answer_sum};
 use crate::field::Kind;
 use crate::graph::{Graph, View};
 use crate::guard::{Guard, Next, Unguarded};
@@ -342,7 +342,9 @@ fn one_try<P: Probe, W: Wrapping>(
             Device::Cpu => Step::new(&part, pool, algorithm.fields(), layout),
             Device::Cuda(gpus) => {
                 let ghosts = gpus.ghosts(transport.is_one_process(), protection.is_on);
-                Step::on_device(&part, pool, algorithm.fields(), gpus, ghosts)
+                let rules = algorithm.protection().filter(|_| protection.is_on);
+                let guarded = rules.map(|rules| rules.redundancy() != Redundancy::None);
+                Step::on_device(&part, pool, algorithm.fields(), gpus, ghosts, guarded)
             }
         }
     })?;

@@ -331,9 +331,9 @@ fn the_memory_that_is_asked_for_is_enough_and_is_used() {
     let cache = tempfile::tempdir().expect("a folder");
     let peak = cache.path().join("peak");
     for (graph, algorithm) in graphs().iter().flat_map(|graph| ALGORITHMS.map(|algorithm| (graph, algorithm))) {
-        for (ranks, reach) in [("1", "1"), ("2", "1"), ("2", "0")] {
+        for (ranks, reach, protection) in [("1", "1", "off"), ("2", "1", "off"), ("2", "0", "off"), ("2", "1", "on")] {
             let graph = graph.to_str().expect("UTF-8");
-            let rest = ["--graph", graph, "--device", "cuda", "--ranks", ranks];
+            let rest = ["--graph", graph, "--device", "cuda", "--ranks", ranks, "--fault-tolerance", protection];
             let arguments = [&["--algorithm"], algorithm, &rest].concat();
             let with = |memory: u64| -> Option<Ran> {
                 let mut command = simulated(&arguments, cache.path())?;

@@ -78,10 +78,11 @@ impl<'r> Step<'r> {
         specs: Vec<FieldSpec>,
         gpus: &Gpus,
         ghosts: Ghosts,
+        guarded: Option<bool>,
     ) -> Result<Step<'r>> {
         let mut fields = Fields::new(specs, part.locals())?;
         fields.leave_host();
-        let engine = Engine::new(gpus, part, pool, fields.specs(), ghosts)?;
+        let engine = Engine::new(gpus, part, pool, fields.specs(), ghosts, guarded)?;
         Ok(Step {
             part,
             index: 0,

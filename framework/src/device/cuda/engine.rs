@@ -98,11 +98,19 @@ pub(crate) struct FrontierState {
 }
 
 impl Engine {
-    /// Opens the rank's device, loads the kernels, allocates, and uploads the part. Fields get their initial values.
+    /// Opens the rank's device, loads the kernels, allocates, and uploads the part. Fields get their initial values. `guarded` says of a
+    /// protected run whether updates are done again, which takes room.
     ///
     /// # Errors
     /// When the device, its memory or the kernels fail.
-    pub(crate) fn new(gpus: &Gpus, part: &Part, pool: &Pool, specs: &[FieldSpec], ghosts: Ghosts) -> Result<Engine> {
+    pub(crate) fn new(
+        gpus: &Gpus,
+        part: &Part,
+        pool: &Pool,
+        specs: &[FieldSpec],
+        ghosts: Ghosts,
+        guarded: Option<bool>,
+    ) -> Result<Engine> {
         let context = gpus.context(part.rank())?;
         context.make_current()?;
         let own = Module::load(&context, &gpus.image(&FRAMEWORK, &context.info)?)?;
@@ -111,7 +119,7 @@ impl Engine {
             Ghosts::ByDevice => gpus.reaches(&context, part)?,
             Ghosts::ByTransport => None,
         };
-        let plan = Plan::of(part, specs, &gpus.kernels, reaches.as_deref());
+        let plan = Plan::of(part, specs, &gpus.kernels, reaches.as_deref(), guarded);
         plan.check(&context)?;
         let compute = Stream::new(&context)?;
         let graph = GraphOnDevice::upload(&context, &compute, part, pool, &plan)?;

@@ -11,6 +11,7 @@ use super::layout::{Choice, SUMMARY_WORDS, WatchView};
 use super::rest::Leaving;
 use crate::error::Result;
 use crate::id::LocalId;
+use crate::partition::Part;
 use crate::protect::mix;
 use crate::step::Form;
 use std::time::Duration;
@@ -133,6 +134,11 @@ impl Guarding {
     pub(super) fn select(&mut self, is_consumed: bool) {
         (self.resting, self.selects) = (0, !is_consumed);
     }
+}
+
+/// Bytes that guarding a part takes on the device, allocation by allocation.
+pub(super) fn allocations(part: &Part, is_redundant: bool) -> [usize; 2] {
+    [SUMMARY_WORDS * 8, if is_redundant { part.owned() * 4 } else { 0 }]
 }
 
 impl Engine {

@@ -48,13 +48,21 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// `reaches` says how messages get to each peer, if devices exchange ghosts.
-    pub(super) fn of(part: &Part, specs: &[FieldSpec], kernels: &Kernels, reaches: Option<&[Reach]>) -> Plan {
+    /// `reaches` says how messages get to each peer, if devices exchange ghosts; `guarded`, whether updates are done again, if the run
+    /// is protected.
+    pub(super) fn of(
+        part: &Part,
+        specs: &[FieldSpec],
+        kernels: &Kernels,
+        reaches: Option<&[Reach]>,
+        guarded: Option<bool>,
+    ) -> Plan {
         let (owned, ghosts, locals) = (part.owned(), part.ghosts(), part.locals());
         let has_hubs = part.owned_vertices().any(|v| part.outgoing().degree(v) >= HUB);
         let incoming = part.incoming_apart();
         let mut others = super::exchange::staging_allocations(part, specs, reaches.is_some()).to_vec();
         others.extend(reaches.map(|reaches| Sizes::of(part, specs).allocations(reaches)).iter().flatten());
+        others.extend(guarded.map(|is_redundant| super::guard::allocations(part, is_redundant)).iter().flatten());
         let gathers = kernels.have("GK_GATHER");
         if gathers {
             others.extend(LongRowsOfPart::of(part).allocations());
