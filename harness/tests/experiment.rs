@@ -62,11 +62,7 @@ fn a_plan_that_cannot_run_is_refused_before_anything_starts() {
         assert!(said.contains(reason), "`{reason}` is not in {said}");
         assert!(!campaign.run.exists());
     };
-    check(
-        "single_cpu_baseline",
-        "single_gpu_fault_tolerant",
-        "this build does not have it (it has single_cpu_baseline",
-    );
+    check("single_cpu_baseline", "single_npu_baseline", "this build does not have it (it has single_cpu_baseline");
     check("ranks = 2", "ranks = 1", "contradict each other");
     check("ranks = 2", "device = \"gpu\"", "`gpu` is no device; give auto, cpu, cuda, or cuda:0,1");
     check("ranks = 2", "protection = { proof = true }", "unexpected argument '--proof'");
