@@ -2,7 +2,7 @@
 //! minutes. `--prepare` builds them into target/device-check; that folder is all that the machine needs, and on it
 //! `target/device-check/xtask device-check` runs.
 //!
-//! All laws run on the real device; answers of graphs are compared with those of the cpu device; three graphs are measured against
+//! All laws, those of protection too, run on the real device; answers of graphs are compared with those of the cpu device; three graphs are measured against
 //! the bars, GB/s against a plain copy on the same device.
 
 use std::path::{Path, PathBuf};
@@ -44,7 +44,8 @@ pub(crate) struct Options {
 
 /// What the folder holds.
 const HARNESS: &str = "harness";
-const LAWS: &str = "laws";
+/// Its name, and the test that it is.
+const LAWS: [(&str, &str); 2] = [("laws", "simulated_laws"), ("protection_laws", "simulated_protection")];
 const BANDWIDTH: &str = "device_bandwidth";
 /// All of the check ends in this time.
 const LIMIT: Duration = Duration::from_secs(8 * 60);
@@ -65,7 +66,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         check.laws_under_sanitizer(&mut report);
         return Ok(report.close(|_| false));
     }
-    report.run("laws on the device", &mut check.laws());
+    for (name, _) in LAWS {
+        report.run(&format!("{name} on the device"), &mut check.laws(name));
+    }
     match check.bandwidth() {
         Ok(copies) => {
             for graph in check.graphs(&mut report) {
@@ -84,9 +87,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 
 fn folder(options: &Options) -> Result<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_path_buf));
-    let beside = own.filter(|folder| folder.join(LAWS).is_file());
+    let beside = own.filter(|folder| folder.join(LAWS[0].0).is_file());
     let folder = options.from.clone().or(beside).unwrap_or_else(|| PathBuf::from("target/device-check"));
-    for name in [HARNESS, LAWS, BANDWIDTH] {
+    for name in [HARNESS, BANDWIDTH].into_iter().chain(LAWS.map(|(name, _)| name)) {
         if !folder.join(name).is_file() {
             bail!("{}: no `{name}` there; build it with `cargo xtask device-check --prepare`", folder.display());
         }
@@ -120,7 +123,9 @@ fn prepare() -> Result<()> {
     };
     keep(build(&["build", "-p", "graphalg-harness", "--bin", "harness"])?, HARNESS)?;
     keep(build(&["build", "-p", "graphalg-tests", "--bin", BANDWIDTH])?, BANDWIDTH)?;
-    keep(build(&["test", "-p", "graphalg-tests", "--test", "simulated_laws", "--no-run"])?, LAWS)?;
+    for (name, test) in LAWS {
+        keep(build(&["test", "-p", "graphalg-tests", "--test", test, "--no-run"])?, name)?;
+    }
     keep(build(&["build", "-p", "xtask"])?, "xtask")?;
     println!("{} holds all that a machine with a GPU needs: run `xtask device-check` there", folder.display());
     Ok(())
@@ -142,8 +147,8 @@ impl Check<'_> {
         Command::new(self.folder.join(name))
     }
 
-    fn laws(&self) -> Command {
-        let mut laws = self.program(LAWS);
+    fn laws(&self, name: &str) -> Command {
+        let mut laws = self.program(name);
         if !self.options.simulated {
             laws.env("GRAPHALG_LAWS_ON", "cuda");
         }
@@ -155,10 +160,12 @@ impl Check<'_> {
             report.not_run("laws under compute-sanitizer", "compute-sanitizer (of the CUDA toolkit) on PATH");
             return;
         }
-        let mut command = Command::new("compute-sanitizer");
-        command.args(["--tool", "memcheck", "--error-exitcode", "1"]).arg(self.folder.join(LAWS));
-        command.args(["--test-threads", "1"]).env("GRAPHALG_LAWS_ON", "cuda");
-        report.run("laws under compute-sanitizer", &mut command);
+        for (name, _) in LAWS {
+            let mut command = Command::new("compute-sanitizer");
+            command.args(["--tool", "memcheck", "--error-exitcode", "1"]).arg(self.folder.join(name));
+            command.args(["--test-threads", "1"]).env("GRAPHALG_LAWS_ON", "cuda");
+            report.run(&format!("{name} under compute-sanitizer"), &mut command);
+        }
     }
 
     /// Bytes a second of plain copies.
