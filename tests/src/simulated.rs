@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // loads one library of our own
 
 use crate::needs::not_run;
+use framework::answer::{Answer, Values};
 use framework::device::cuda::{DeviceInfo, devices};
 use std::sync::OnceLock;
 
@@ -18,6 +19,20 @@ pub fn calls() -> Option<[u64; kernels_host::CALLS.len()]> {
         count
     }))?;
     Some(std::array::from_fn(|kind| count(kind as u32)))
+}
+
+/// Equal by hash, or, for reals, within the distance that two sound answers may have.
+///
+/// # Panics
+/// When they are not.
+pub fn assert_same(on_cpu: &Answer, on_gpu: &Answer, what: &str) {
+    match (&on_cpu.values, &on_gpu.values) {
+        (Values::Real(a), Values::Real(b)) => {
+            let distance: f64 = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum();
+            assert!(a.len() == b.len() && distance <= 2.0 * 1e-10 * 0.85 / 0.15, "{what}: {distance:e} apart");
+        }
+        _ => assert_eq!(on_cpu.hash(), on_gpu.hash(), "{what}"),
+    }
 }
 
 /// Devices for a law in this process: simulated ones, or `None` after saying that `test` was not run. The driver's environment is read by the library

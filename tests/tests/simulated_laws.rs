@@ -1,12 +1,11 @@
 //! Laws of the cuda device, on simulated GPUs: the answer is that of the cpu device, on one device and on several.
 
 use framework::algorithm::GraphAlgorithm;
-use framework::answer::{Answer, Values};
 use framework::device::cuda::{DeviceInfo, Gpus};
 use framework::fault::Verdict;
 use framework::graph::Graph;
 use framework::run::{Costs, Device, Place};
-use graphalg_tests::simulated::devices_for;
+use graphalg_tests::simulated::{assert_same, devices_for};
 use graphalg_tests::{Case, cases, graphs};
 
 /// Ranks and devices.
@@ -30,17 +29,6 @@ fn on_all(mut law: impl FnMut(&Case, &dyn GraphAlgorithm, &Graph, &str)) {
 
 fn gpus(case: &Case, devices: &[DeviceInfo], count: usize) -> Gpus {
     Gpus::new(devices[..count.min(devices.len())].to_vec(), case.kernels())
-}
-
-/// Equal by hash, or, for reals, within the distance that two sound answers may have.
-fn assert_same(on_cpu: &Answer, on_gpu: &Answer, what: &str) {
-    match (&on_cpu.values, &on_gpu.values) {
-        (Values::Real(a), Values::Real(b)) => {
-            let distance: f64 = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum();
-            assert!(a.len() == b.len() && distance <= 2.0 * 1e-10 * 0.85 / 0.15, "{what}: {distance:e} apart");
-        }
-        _ => assert_eq!(on_cpu.hash(), on_gpu.hash(), "{what}"),
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Laws of protection on simulated GPUs: certified and protected runs give the answers of the cpu device in the same supersteps, and
 //! nothing is found in a clean one.
 
-use framework::answer::{Answer, Values, split_mix};
+use framework::answer::{Values, split_mix};
 use framework::device::cuda::{DeviceInfo, Gpus};
 use framework::error::Error;
 use framework::graph::{Direction, Graph, Input, LoadOptions, load};
@@ -10,7 +10,7 @@ use framework::protect::{Certified, Checkpoints, Interval, Protection, Resumable
 use framework::run::{Device, Place, Plan, Trial, protected_trial};
 use framework::strike::{Model, Range, Strike, Target, struck_trial};
 use graphalg_tests::needs::real_graphs;
-use graphalg_tests::simulated::devices_for;
+use graphalg_tests::simulated::{assert_same, devices_for};
 use graphalg_tests::{Case, cases, graphs};
 use std::cell::Cell;
 
@@ -21,17 +21,6 @@ fn on_gpus(case: &Case, graph: &Graph, devices: &[DeviceInfo], ranks: usize, pro
     let plan = Plan { place, protection, resumable: None, reload: None };
     let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off);
     trial.unwrap_or_else(|error| panic!("{case} on {}, {ranks} ranks: {error}", graph.name()))
-}
-
-/// Equal by hash, or, for reals, within the distance that two sound answers may have.
-fn assert_same(on_cpu: &Answer, on_gpu: &Answer, what: &str) {
-    match (&on_cpu.values, &on_gpu.values) {
-        (Values::Real(a), Values::Real(b)) => {
-            let distance: f64 = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum();
-            assert!(a.len() == b.len() && distance <= 2.0 * 1e-10 * 0.85 / 0.15, "{what}: {distance:e} apart");
-        }
-        _ => assert_eq!(on_cpu.hash(), on_gpu.hash(), "{what}"),
-    }
 }
 
 /// All cases on all small graphs, both directions, with their unprotected answer on the cpu device.

@@ -82,7 +82,7 @@ fn escape(raw: &[u8]) -> (usize, Option<char>) {
     }
 }
 
-/// The four hexadecimal digits of `\uXXXX`.
+/// The code unit that an escape such as `\u00e9` spells in four hexadecimal digits.
 fn unit(raw: &[u8]) -> Option<u32> {
     let digits = raw.get(..6)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |value, digit| Some(value << 4 | char::from(*digit).to_digit(16)?))
