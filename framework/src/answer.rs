@@ -2,9 +2,10 @@
 //!
 //! Here, and only here, values leave the dense order of the run, so that neither plugins nor files know of reordered graphs.
 
+use crate::base::checksum::split_mix;
+use crate::base::id::GlobalId;
 use crate::field::FieldSpec;
 use crate::graph::{Graph, Ids};
-use crate::id::GlobalId;
 use sha2::{Digest, Sha256};
 
 /// Which field is the answer and what its numbers mean.
@@ -111,12 +112,4 @@ fn classes(ids: &Ids, labels: Vec<u32>) -> Vec<i64> {
         None => i64::MIN,
     });
     named.collect()
-}
-
-/// SplitMix64 of one number. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-pub fn split_mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -5,10 +5,10 @@
 //! On a device the same rule is spelled once more, in the plugin's file in kernels/; it is found by `KERNEL`, gets the fields in the
 //! order of `bind` and the numbers of `scalars`.
 
-pub use crate::device::host::access::Access;
+pub use crate::host::access::Access;
 
+use crate::base::id::LocalId;
 use crate::field::Bind;
-use crate::id::LocalId;
 use crate::partition::Part;
 
 /// The most numbers a rule takes on a device.
@@ -154,9 +154,9 @@ pub trait GatherOp: Sync {
 pub struct Settled {
     /// The value.
     pub value: f64,
-    /// How far it lies from the one before, at least 0: their sum is [`Tally::residual`](crate::algorithm::Tally).
+    /// How far it lies from the one before, at least 0: their sum is [`Tally::residual`](crate::base::tally::Tally).
     pub moved: f64,
-    /// What is handed to the next superstep, if anything: their sum is [`Tally::carry`](crate::algorithm::Tally).
+    /// What is handed to the next superstep, if anything: their sum is [`Tally::carry`](crate::base::tally::Tally).
     pub carry: Option<f64>,
 }
 

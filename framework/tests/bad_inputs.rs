@@ -1,6 +1,6 @@
 //! Inputs that are wrong: the message names file, line and expectation, nothing panics, and no shorter graph comes out.
 
-use framework::error::{Class, Error};
+use framework::base::error::{Class, Error};
 use framework::graph::{Format, Input, LoadOptions, load};
 use proptest::prelude::*;
 use std::io::Write;

@@ -133,7 +133,7 @@ fn real_graphs_have_the_counts_that_others_found() {
         assert_eq!(numbers, wanted, "{file}");
         assert_eq!(found.vertices() as u64, graph["vertices"].as_u64().expect("a count"), "{file}");
         assert_eq!(Value::from(found.facts().directed), graph["directed"], "{file}");
-        assert_eq!(Some(found.ids().original(framework::id::GlobalId(0))), graph["min_id"].as_i64(), "{file}");
+        assert_eq!(Some(found.ids().original(framework::base::id::GlobalId(0))), graph["min_id"].as_i64(), "{file}");
         assert!(found.warnings().is_empty(), "{file}: {:?}", found.warnings());
         println!("{file}: {} vertices, {:?}", found.vertices(), numbers);
     }

@@ -2,7 +2,7 @@
 
 use crate::whole_file;
 use framework::answer::{Answer, Values};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::graph::Graph;
 use std::io::{self, Write};
 use std::path::Path;

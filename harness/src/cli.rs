@@ -11,7 +11,7 @@ use crate::options::{Chosen, RunArgs};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use framework::algorithm::{Registration, Registry};
-use framework::error::Error;
+use framework::base::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Data sets by name: the one inside the program, and files of a folder.
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::graph::Input;
 use std::fs;
 use std::path::Path;

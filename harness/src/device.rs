@@ -5,10 +5,10 @@ use crate::options::Method;
 use crate::people::say;
 use crate::records;
 use framework::algorithm::Registration;
-use framework::device::cuda::{DeviceInfo, Gpus, devices, dotted};
-use framework::error::{Error, Result};
-use framework::id::Rank;
-use framework::run::Device;
+use framework::base::error::{Error, Result};
+use framework::base::id::Rank;
+use framework::cuda::{DeviceInfo, Gpus, devices, dotted};
+use framework::trial::Device;
 use std::str::FromStr;
 
 /// `--device` as typed.
@@ -148,7 +148,7 @@ impl Chosen {
 
     /// For the framework.
     pub(crate) fn device(&self) -> Device<'_> {
-        self.gpus.as_ref().map_or(Device::Cpu, Device::Cuda)
+        self.gpus.as_ref().map_or(Device::Cpu, |gpus| Device::Accelerators(gpus))
     }
 
     /// Whether operators run on GPUs.
@@ -209,7 +209,7 @@ pub(crate) fn listed(found: &Result<Vec<DeviceInfo>>) -> String {
         let DeviceInfo { index, name, multiprocessors, capability, memory, driver, .. } = device;
         format!(
             "  cuda:{index:<5} {name}, {multiprocessors} multiprocessors, {}, compute capability {}.{}, driver for CUDA {}\n",
-            framework::words::bytes(*memory),
+            framework::base::format::bytes(*memory),
             capability.0,
             capability.1,
             dotted(*driver)

@@ -2,8 +2,8 @@
 
 use crate::command::print;
 use crate::records::Device;
-use framework::error::{Error, Result};
-use framework::id::Rank;
+use framework::base::error::{Error, Result};
+use framework::base::id::Rank;
 use serde::{Deserialize, Serialize};
 use std::fs;
 

@@ -2,10 +2,10 @@
 
 use crate::records::Metadata;
 use clap::{ArgMatches, Command};
-use framework::error::Result;
-use framework::id::Rank;
-use framework::probe::{Off, Probe};
-use framework::run::RankReport;
+use framework::base::error::Result;
+use framework::base::id::Rank;
+use framework::base::probe::{Off, Probe};
+use framework::trial::RankReport;
 
 /// An instrumentation profile.
 pub trait Instrument: Sync + Sized {

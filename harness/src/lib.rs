@@ -23,7 +23,7 @@ mod whole_file;
 
 pub use instrument::{Instrument, Performance};
 
-use framework::error::{Class, Error};
+use framework::base::error::{Class, Error};
 use plugin_bfs as _;
 use plugin_cc as _;
 use plugin_kcore as _;

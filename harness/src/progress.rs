@@ -3,8 +3,8 @@
 //! It shows only what the run publishes anyway through a few shared numbers, so a run without a bar pays for none of it.
 
 use crate::options::Progress;
+use framework::base::probe::{Activity, Probe, Stage};
 use framework::graph::LoadStage;
-use framework::probe::{Activity, Probe, Stage};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use crate::options::Method;
 use clap::{Args, ValueEnum, ValueHint, value_parser};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::protect::{ATTEMPTS, BUDGET, Interval, Protection, Recovery, Weights};
 use std::path::PathBuf;
 

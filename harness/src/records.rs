@@ -3,8 +3,8 @@
 //! This file is the output schema (version 9). A change bumps the version, `docs/schemas.md` and the snapshots.
 
 use framework::algorithm::Record;
+use framework::driver::clock::{FIELDS, Timing};
 use framework::protect::{Certified, Detection};
-use framework::timing::{FIELDS, Timing};
 use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
 //! Files that are there whole or not at all: written beside their place under another name and moved there when complete.
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -4,7 +4,7 @@
 
 mod program;
 
-use framework::answer::split_mix;
+use framework::base::checksum::split_mix;
 use program::{command, harness, new_folder};
 use serde_json::Value;
 use std::io::Write;

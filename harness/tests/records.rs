@@ -84,7 +84,7 @@ fn every_rank_record_obeys_the_equations_of_schema_v9() {
 }
 
 fn obeys(timing: &Map<String, Value>, is_single: bool, iterations: f64) {
-    let names: Vec<&str> = framework::timing::FIELDS.to_vec();
+    let names: Vec<&str> = framework::driver::clock::FIELDS.to_vec();
     let own: Vec<&str> = timing.keys().map(String::as_str).filter(|key| key.ends_with("_ms")).collect();
     assert_eq!(own, names, "the 24 fields in order");
     let ms: Vec<f64> = names.iter().map(|name| timing[*name].as_f64().expect("a number")).collect();
@@ -112,7 +112,7 @@ fn several_ranks_give_the_maximum_and_mean_of_each_field() {
     let records = records(&["--algorithm", "pagerank", "--ranks", "3"]);
     let ranks: Vec<_> = records.iter().filter(|(tag, _)| tag == "BENCHMARK_RANK_TIMING").collect();
     let (_, whole) = records.iter().find(|(tag, _)| tag == "BENCHMARK_TIMING").expect("one");
-    for field in framework::timing::FIELDS {
+    for field in framework::driver::clock::FIELDS {
         let values: Vec<f64> = ranks.iter().map(|(_, rank)| rank[field].as_f64().expect("a number")).collect();
         let name = field.trim_end_matches("_ms");
         let near = |key: String, value: f64| {

@@ -3,8 +3,8 @@
 //! 512 MiB, more than any cache, read once (summed) or copied once, by the framework's own threads.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use framework::device::host::{Line, Pool, Waiting};
-use framework::memory::Buf;
+use framework::base::memory::Buf;
+use framework::host::{Line, Pool, Waiting};
 use std::hint::black_box;
 
 const WORDS: usize = 64 << 20;

@@ -6,19 +6,20 @@
 #![allow(missing_docs)] // made by criterion's macros
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
-use framework::algorithm::{GraphAlgorithm, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning};
-use framework::certify::judge;
-use framework::error::Result;
-use framework::fault::Verdict;
+use framework::base::error::Result;
+use framework::base::id::LocalId;
+use framework::base::probe::Off;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Direction, Format, Generator, Graph, Input, LoadOptions, Recipe, View, load};
-use framework::id::LocalId;
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
-use framework::probe::Off;
-use framework::run::{Place, trial};
 use framework::step::Step;
+use framework::trial::judge;
+use framework::trial::{Place, trial};
 use graphalg_tests::{Case, cases};
 use std::io::Write;
 use std::time::Duration;

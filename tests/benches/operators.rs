@@ -2,20 +2,22 @@
 //! exchanges) took, without set-up. `cargo bench -p graphalg-tests --bench operators`
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning};
-use framework::device::host::{Pool, Waiting};
-use framework::error::Result;
-use framework::fault::Verdict;
+use framework::base::error::Result;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::probe::Off;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
+use framework::driver::clock::Timing;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Generator, Graph, Recipe, View};
-use framework::id::{GlobalId, LocalId};
+use framework::host::{Pool, Waiting};
 use framework::op::{Access, EdgeOp, GatherOp, SelectOp, Settled, VertexOp, VisitOp};
 use framework::partition::Part;
-use framework::probe::Off;
-use framework::run::{Place, trial};
+use framework::step::Layout;
 use framework::step::Step;
-use framework::timing::Timing;
+use framework::trial::{Place, trial};
 use std::time::Duration;
 
 const COUNT: Field<u32> = Field::<u32>::new("count", Share::Private, 0);

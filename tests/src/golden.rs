@@ -5,9 +5,9 @@
 use crate::Case;
 use framework::algorithm::Record;
 use framework::answer::{Answer, Values};
+use framework::base::id::GlobalId;
 use framework::graph::{Direction, Format, Graph, Input, LoadOptions, View, load};
-use framework::id::GlobalId;
-use framework::run::Trial;
+use framework::trial::Trial;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

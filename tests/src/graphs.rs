@@ -1,6 +1,6 @@
 //! Small graphs on which every law is tried.
 
-use framework::answer::split_mix;
+use framework::base::checksum::split_mix;
 
 /// Named lists of arcs.
 pub fn small() -> Vec<(String, Vec<(i64, i64)>)> {

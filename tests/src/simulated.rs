@@ -4,7 +4,7 @@
 
 use crate::needs::not_run;
 use framework::answer::{Answer, Values};
-use framework::device::cuda::{DeviceInfo, devices};
+use framework::cuda::{DeviceInfo, devices};
 use std::sync::OnceLock;
 
 /// How many driver calls of each kind (`kernels_host::CALLS`) this thread has made; `None` on real devices.

@@ -1,10 +1,10 @@
 //! Certificates hold for every right answer, and for no wrong one, whatever evidence stands beside it.
 
-use framework::answer::split_mix;
-use framework::fault::Verdict;
+use framework::base::checksum::split_mix;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::verdict::Verdict;
 use framework::field::{Field, Share};
 use framework::graph::{Direction, Format, Generator, Graph, Input, LoadOptions, Recipe, View, load};
-use framework::id::{GlobalId, LocalId};
 use framework::step::Step;
 use graphalg_tests::needs::real_graphs;
 use graphalg_tests::{Case, cases, graphs};

@@ -1,14 +1,14 @@
 //! Damage to the arcs in memory is found, and mended from the graph or from where it came.
 
 use framework::answer::{Answer, Values};
-use framework::error::{Class, Error, Result};
+use framework::base::error::{Class, Error, Result};
+use framework::base::id::Rank;
+use framework::base::probe::Off;
+use framework::fault_injection::{Model, Strike, Target, struck_trial};
 use framework::graph::{Generator, Graph, Recipe, View};
-use framework::id::Rank;
-use framework::probe::Off;
 use framework::protect::{Certified, Interval, Protection, Recovery};
-use framework::reload::{Loader, Reload};
-use framework::run::{Place, Plan, Trial, protected_trial};
-use framework::strike::{Model, Strike, Target, struck_trial};
+use framework::trial::reload::{Loader, Reload};
+use framework::trial::{Place, Plan, Trial, protected_trial};
 use graphalg_tests::{Case, cases};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,18 +1,19 @@
 //! What a run does when a plugin fails: the error says where and what, on any number of ranks, and nothing hangs.
 
 use clap::{ArgMatches, Command};
-use framework::algorithm::{GraphAlgorithm, Record, Registration, Registry, Tally};
+use framework::algorithm::{GraphAlgorithm, Record, Registration, Registry};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::error::{Class, Error, Result};
-use framework::fault::Verdict;
+use framework::base::error::{Class, Error, Result};
+use framework::base::id::{LocalId, Rank};
+use framework::base::probe::Off;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
-use framework::id::{LocalId, Rank};
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
-use framework::probe::Off;
-use framework::run::{Place, Trial, trial};
 use framework::step::Step;
+use framework::trial::{Place, Trial, trial};
 use std::sync::mpsc;
 use std::time::Duration;
 

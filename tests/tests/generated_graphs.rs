@@ -2,7 +2,7 @@
 //! they pay (tiles of arcs, queues of all threads, hundreds of chunks), where no file is needed.
 
 use framework::graph::{Generator, Graph, Recipe, View};
-use framework::run::{Layouts, Place};
+use framework::trial::{Layouts, Place};
 use graphalg_tests::{Case, cases};
 
 const PLACES: [(usize, usize); 4] = [(1, 1), (1, 2), (2, 1), (3, 2)];

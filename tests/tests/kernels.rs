@@ -4,7 +4,8 @@
 //! `GRAPHALG_UPDATE_KERNELS=1 cargo test -p graphalg-tests --test kernels` writes both anew; look at what changed.
 
 use framework::algorithm::Registry;
-use framework::device::cuda::{FRAMEWORK, Kernels, compile, has_nvrtc, nvrtc_version};
+use framework::cuda::{FRAMEWORK, compile, has_nvrtc, nvrtc_version};
+use framework::device::Kernels;
 use graphalg_tests::cases;
 use graphalg_tests::needs::not_run;
 use std::collections::BTreeMap;

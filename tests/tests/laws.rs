@@ -2,7 +2,7 @@
 
 use framework::algorithm::GraphAlgorithm;
 use framework::answer::Values;
-use framework::fault::Verdict;
+use framework::base::verdict::Verdict;
 use framework::graph::Graph;
 use graphalg_tests::{Case, cases, graphs};
 

@@ -2,7 +2,7 @@
 //! where their folder is there, real ones; on one to four ranks and threads, while other threads take the cores away at drawn moments,
 //! so that no two runs have one schedule. The campaign runs more of them, and on large real graphs too: `cargo xtask campaign clean-runs`.
 
-use framework::answer::split_mix;
+use framework::base::checksum::split_mix;
 use framework::graph::{Generator, Graph, Recipe};
 use framework::protect::{Certified, Interval, Protection, Weights};
 use graphalg_tests::golden::Views;

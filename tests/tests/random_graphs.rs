@@ -1,10 +1,11 @@
 //! Laws on random graphs, for every plugin with every set of options: what may change in the input without changing the answer,
 //! and how the answer must follow what does change it. A failing graph is shrunk to a small one.
 
-use framework::answer::{Answer, Values, split_mix};
+use framework::answer::{Answer, Values};
+use framework::base::checksum::split_mix;
+use framework::base::probe::Off;
 use framework::graph::{Graph, Order};
-use framework::probe::Off;
-use framework::run::{Costs, Trial};
+use framework::trial::{Costs, Trial};
 use graphalg_tests::{Case, cases};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

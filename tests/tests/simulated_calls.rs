@@ -1,11 +1,11 @@
 //! What the loop asks of the driver on simulated GPUs: ceilings on the calls of one superstep, by plugin, on one device and on several.
 //! More calls than these are a loss on a GPU, where each costs microseconds; fewer are a reason to lower the ceiling.
 
-use framework::device::cuda::Gpus;
+use framework::base::id::Rank;
+use framework::base::probe::{Activity, Probe, Stage};
+use framework::cuda::Gpus;
 use framework::graph::Graph;
-use framework::id::Rank;
-use framework::probe::{Activity, Probe, Stage};
-use framework::run::{Device, Place};
+use framework::trial::{Device, Place};
 use graphalg_tests::simulated::{calls, devices_for};
 use graphalg_tests::{Case, graphs};
 use kernels_host::CALLS;
@@ -55,7 +55,7 @@ fn most_calls(test: &str, case: &Case, ranks: usize, by_transport: bool) -> Opti
         if by_transport {
             gpus = gpus.with_ghosts_by_transport();
         }
-        let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
+        let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
         let trial = case.run_probed(&graph, place, &|_: Rank| Counting::default()).expect("a sound run");
         for rank in trial.ranks {
             most.iter_mut().zip(rank.probe.most).for_each(|(most, now)| *most = (*most).max(now));

@@ -1,9 +1,9 @@
 //! Real graphs up to cit-HepPh on one to four simulated GPUs: the answers of the cpu device, by hash for BFS, CC and k-core.
 
 use framework::answer::Values;
-use framework::device::cuda::Gpus;
+use framework::cuda::Gpus;
 use framework::graph::{Direction, Graph, Input, LoadOptions, load};
-use framework::run::{Device, Place};
+use framework::trial::{Device, Place};
 use graphalg_tests::Case;
 use graphalg_tests::needs::real_graphs;
 use graphalg_tests::simulated::devices_for;
@@ -53,7 +53,7 @@ fn check(test: &str, path: &Path) {
         for &count in counts {
             let what = format!("{case} on {}, {count} devices", path.display());
             let gpus = Gpus::new(devices[..count.min(devices.len())].to_vec(), case.kernels());
-            let place = Place { device: Device::Cuda(&gpus), ..Place::new(count, 1) };
+            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(count, 1) };
             let trial = case.run_at(&graph, place).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(trial.end.converged, "{what}");
             match (&on_cpu.values, &trial.answer.values) {

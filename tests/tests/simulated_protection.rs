@@ -1,14 +1,15 @@
 //! Laws of protection on simulated GPUs: certified and protected runs give the answers of the cpu device in the same supersteps, and
 //! nothing is found in a clean one.
 
-use framework::answer::{Values, split_mix};
-use framework::device::cuda::{DeviceInfo, Gpus};
-use framework::error::Error;
+use framework::answer::Values;
+use framework::base::checksum::split_mix;
+use framework::base::error::Error;
+use framework::base::probe::Off;
+use framework::cuda::{DeviceInfo, Gpus};
+use framework::fault_injection::{Model, Range, Strike, Target, struck_trial};
 use framework::graph::{Direction, Graph, Input, LoadOptions, load};
-use framework::probe::Off;
 use framework::protect::{Certified, Checkpoints, Interval, Protection, Resumable, Weights, fingerprint};
-use framework::run::{Device, Place, Plan, Trial, protected_trial};
-use framework::strike::{Model, Range, Strike, Target, struck_trial};
+use framework::trial::{Device, Place, Plan, Trial, protected_trial};
 use graphalg_tests::needs::real_graphs;
 use graphalg_tests::simulated::{assert_same, devices_for};
 use graphalg_tests::{Case, cases, graphs};
@@ -17,7 +18,7 @@ use std::cell::Cell;
 /// Runs a case on so many ranks, each on a simulated GPU of its own.
 fn on_gpus(case: &Case, graph: &Graph, devices: &[DeviceInfo], ranks: usize, protection: &Protection) -> Trial<Off> {
     let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-    let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
+    let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
     let plan = Plan { place, protection, resumable: None, reload: None };
     let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off);
     trial.unwrap_or_else(|error| panic!("{case} on {}, {ranks} ranks: {error}", graph.name()))
@@ -135,8 +136,8 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_device_on_any_number_of_ranks() 
                 let off = Protection { checkpoints: None, ..writing.clone() };
                 for others in [1, 3, 4] {
                     let gpus = Gpus::new(devices[..others.min(devices.len())].to_vec(), case.kernels());
-                    let device = if from_cuda { Device::Cpu } else { Device::Cuda(&gpus) };
-                    for device in [device, Device::Cuda(&gpus)] {
+                    let device = if from_cuda { Device::Cpu } else { Device::Accelerators(&gpus) };
+                    for device in [device, Device::Accelerators(&gpus)] {
                         let what = format!("{case} on {name}: {ranks} to {others} ranks, from cuda {from_cuda}");
                         let place = Place { device, ..Place::new(others, 1) };
                         let plan = Plan { place, protection: &off, resumable: Some(&found), reload: None };
@@ -175,7 +176,7 @@ fn strikes_on_the_memory_of_devices_are_never_silent() {
         let graph = Graph::from_pairs("spots", &arcs, false, case.make().expect("options").view()).expect("a graph");
         for ranks in [1, 3] {
             let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-            let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
+            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
             let protection = Protection { snapshots: Interval::Every(4), budget: 1.0, ..Protection::on() };
             let plan = Plan { place, protection: &protection, resumable: None, reload: None };
             let make = || case.make();
@@ -217,7 +218,7 @@ fn a_struck_member_of_a_frontier_is_found_where_it_is_consumed() {
     let graph = Graph::from_pairs("random", &arcs, false, case.make().expect("options").view()).expect("a graph");
     for ranks in [1, 2] {
         let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-        let place = Place { device: Device::Cuda(&gpus), ..Place::new(ranks, 1) };
+        let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
         // Nothing is proved and nothing done again: what is found is found by the books of the frontier.
         let protection = Protection { certify: false, budget: 0.0, snapshots: Interval::Every(2), ..Protection::on() };
         let plan = Plan { place, protection: &protection, resumable: None, reload: None };

@@ -1,20 +1,22 @@
 //! A strike that keeps a run from ending: what is not done where every sound run is goes back to an older state, as an answer does
 //! whose certificate fails.
 
-use framework::algorithm::{GraphAlgorithm, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::error::Result;
-use framework::fault::{FaultTolerance, Round, Verdict, Window};
+use framework::base::error::Result;
+use framework::base::id::{LocalId, Rank};
+use framework::base::probe::Off;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
+use framework::fault_injection::{Hit, Model, Strike, Target, struck_trial};
+use framework::fault_tolerance::{FaultTolerance, Round, Window};
 use framework::field::{Bind, Changing, Field, FieldSpec, Share};
 use framework::graph::{Graph, View};
-use framework::id::{LocalId, Rank};
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
-use framework::probe::Off;
 use framework::protect::{Certified, Interval, Protection, Recovery};
-use framework::run::{Place, Plan, Trial};
 use framework::step::Step;
-use framework::strike::{Hit, Model, Strike, Target, struck_trial};
+use framework::trial::{Place, Plan, Trial};
 use std::sync::Arc;
 
 const ROUNDS: u32 = 6;

@@ -1,7 +1,7 @@
 //! Inputs of a few lines, each with a trap that caught another program: the right answers, or the error, on one to three ranks.
 
 use framework::answer::{Answer, Values};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::graph::{Direction, Format, Graph, Input, LoadOptions, View, load};
 use graphalg_tests::Case;
 use graphalg_tests::golden::TOLERANCE;
@@ -59,7 +59,7 @@ impl Tiny<'_> {
     fn refused(&self, error: &Error, parts: &[&str]) {
         let text = error.to_string();
         assert!(parts.iter().all(|part| text.contains(part)), "{}: `{text}` does not say {parts:?}", self.name());
-        assert_eq!(error.class(), framework::error::Class::Usage, "{}: {text}", self.name());
+        assert_eq!(error.class(), framework::base::error::Class::Usage, "{}: {text}", self.name());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Certificates: after the run, every rank proves its owned part of the answer in code that the supersteps do not use.
 //!
-//! A plugin's [`postcheck`](crate::fault::FaultTolerance::postcheck) opens an [`Audit`] of its scene: fresh copies of its
+//! A plugin's [`postcheck`](crate::fault_tolerance::FaultTolerance::postcheck) opens an [`Audit`] of its scene: fresh copies of its
 //! neighbours' values, and one parallel pass over the arcs into owned vertices ([`Audit::scan`]). That pass also sums the
 //! answer as it was judged (what is gathered later must have that sum) and the arcs as they were read (which must be those
 //! that were loaded). Cost: one pass over the arcs, one owner-to-ghost exchange of what is read, few words to all.
@@ -8,26 +8,25 @@
 //! Nothing read from a field or from a peer is used as an index, a length or a bound unless it was checked. Debug builds check each
 //! index besides.
 
-mod arcs;
-mod copies;
-mod judge;
 mod row;
-mod talk;
+mod packed_values;
+mod collectives;
 
-pub use arcs::ArcSums;
-pub use copies::{Derived, Lookup, Packed};
-pub use judge::{Judged, judge};
+pub use collectives::Talk;
+pub use packed_values::{Derived, Lookup, Packed};
 pub use row::{Row, Rows};
-pub use talk::Talk;
 
-use crate::device::host::{Line, Pool};
-use crate::error::Result;
-use crate::fault::{Certificate, Scene, State, Values, Verdict, answer_sum};
+use crate::base::checksum::answer_sum;
+use crate::base::error::Result;
+use crate::base::id::LocalId;
+use crate::base::memory::{Buf, Plain};
+use crate::base::verdict::Verdict;
+use crate::fault_tolerance::{Certificate, Scene};
 use crate::field::{Field, FieldSpec, Value};
+use crate::field::{State, Values};
 use crate::graph::Ids;
-use crate::id::LocalId;
-use crate::memory::{Buf, Plain};
-use crate::partition::Part;
+use crate::host::{Line, Pool};
+use crate::partition::{Part, checksum};
 use std::cell::Cell;
 
 /// One rank's view of a finished run, for a certificate.
@@ -100,7 +99,7 @@ impl<'a> Audit<'a> {
 
     /// The arcs that a certificate reads.
     pub fn rows(&self) -> Rows<'a> {
-        Rows { all: arcs::rows(self.part) }
+        Rows { all: checksum::rows(self.part) }
     }
 
     /// Runs over all owned vertices, in parallel. For each, `judge` gets its answer, its row, and what this thread adds up; it
@@ -117,7 +116,7 @@ impl<'a> Audit<'a> {
             answer: u64,
             broken: Option<LocalId>,
         }
-        let (part, rows, outgoing) = (self.part, arcs::rows(self.part), self.part.outgoing());
+        let (part, rows, outgoing) = (self.part, checksum::rows(self.part), self.part.outgoing());
         let values = self.state.values(answer);
         let mut each: Vec<Line<Own<S>>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
         let chunks = part.incoming_chunks();
@@ -125,11 +124,11 @@ impl<'a> Audit<'a> {
             let (mut arcs, mut answer, mut broken) = (0u64, 0u64, None);
             for first in (chunks[chunk]..chunks[chunk + 1]).step_by(BLOCK as usize) {
                 let end = chunks[chunk + 1].min(first + BLOCK);
-                arcs = arcs.wrapping_add(arcs::targets(rows.stretch(LocalId::new(first), LocalId::new(end))));
+                arcs = arcs.wrapping_add(checksum::targets(rows.stretch(LocalId::new(first), LocalId::new(end))));
                 for v in (first..end).map(LocalId::new) {
                     let (row, value) = (Row { targets: rows.of(v) }, values.get(v));
                     let holds = judge(v, value, row, &mut own.state);
-                    arcs = arcs.wrapping_add(arcs::bounds_of(v, row.len() as u64, outgoing.degree(v)));
+                    arcs = arcs.wrapping_add(checksum::bounds_of(v, row.len() as u64, outgoing.degree(v)));
                     answer = answer_sum(answer, part.global(v).0, value.to_bits());
                     if !holds && broken.is_none() {
                         broken = Some(v);

@@ -1,6 +1,6 @@
 //! The arcs of vertices, as certificates read them.
 
-use crate::id::LocalId;
+use crate::base::id::LocalId;
 use crate::partition;
 
 /// The arcs that a certificate reads: into each vertex, or out of it where the view has no others.

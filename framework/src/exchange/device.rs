@@ -2,11 +2,12 @@
 //! cpu device, and what peers sent goes back in one piece a peer.
 
 use super::{Exchange, frame, slots, unpack};
-use crate::algorithm::Tally;
-use crate::device::cuda::{Engine, Packed};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::tally::Tally;
+use crate::device::{Device, Packed};
 use crate::field::{Fields, Kind};
-use crate::step::{News, Step};
+use crate::frontier::News;
+use crate::step::Step;
 
 /// For each peer, the row of a place in what was packed; only rows of places named in this exchange are read.
 #[derive(Default)]
@@ -27,28 +28,27 @@ impl Exchange<'_> {
     pub(super) fn run_on_device(&mut self, step: &mut Step<'_>) -> Result<Tally> {
         let offering = slots(&step.fields, |share| share.offers().is_some());
         let copying = slots(&step.fields, |share| share.copies());
-        engine(step).begin_exchange()?;
+        device(step).begin_exchange()?;
         if !offering.is_empty() {
-            let packed = engine(step).packed_offers(&offering)?;
+            let packed = device(step).packed_offers(&offering)?;
             self.send_packed_offers(step, &offering, &packed)?;
             self.take_in(step, &offering, false)?;
-            engine(step).count_woken()?;
+            device(step).count_woken()?;
         }
         if !copying.is_empty() {
             self.copy_on_device(step, &copying)?;
         }
-        engine(step).end_exchange();
-        let frontier = &engine(step).frontier;
-        Ok(Tally { active: frontier.woken.into(), arcs: frontier.woken_arcs, ..Tally::default() })
+        device(step).end_exchange();
+        Ok(device(step).woken())
     }
 
     /// [`Exchange::run_initial`].
     pub(super) fn run_initial_on_device(&mut self, step: &mut Step<'_>, copying: &[usize]) -> Result<()> {
-        engine(step).begin_exchange()?;
-        let news = std::mem::replace(&mut engine(step).frontier.news, News::All);
+        device(step).begin_exchange()?;
+        let news = device(step).replace_news(News::All);
         self.copy_on_device(step, copying)?;
-        engine(step).frontier.news = news;
-        engine(step).forget_renewed()?;
+        device(step).replace_news(news);
+        device(step).forget_renewed()?;
         if news == News::Frontier {
             // Ghosts of vertices that start in the frontier must know that they are in it.
             self.copy_on_device(step, copying)?;
@@ -57,7 +57,7 @@ impl Exchange<'_> {
     }
 
     fn copy_on_device(&mut self, step: &mut Step<'_>, copying: &[usize]) -> Result<()> {
-        let packed = engine(step).packed_copies(copying)?;
+        let packed = device(step).packed_copies(copying)?;
         self.send_packed_copies(step, copying, &packed)?;
         self.take_in(step, copying, true)
     }
@@ -125,17 +125,17 @@ impl Exchange<'_> {
                 continue;
             }
             let values = by_slot.concat();
-            let engine = step.engine.as_mut().expect("a step on a device");
+            let device = device(step);
             if copies {
-                engine.put(slots, &vertices, &values, renews)?
+                device.put(slots, &vertices, &values, renews)?
             } else {
-                engine.merge(slots, &vertices, &values)?
+                device.merge(slots, &vertices, &values)?
             }
         }
         Ok(())
     }
 }
 
-fn engine<'s>(step: &'s mut Step<'_>) -> &'s mut Engine {
-    step.engine.as_mut().expect("a step on a device")
+fn device<'s>(step: &'s mut Step<'_>) -> &'s mut dyn Device {
+    step.device.as_deref_mut().expect("a step on a device")
 }

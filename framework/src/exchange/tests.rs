@@ -1,7 +1,7 @@
 use super::*;
-use crate::device::host::{Pool, Waiting};
 use crate::field::{Field, FieldSpec, Share};
 use crate::graph::{Graph, View};
+use crate::host::{Pool, Waiting};
 use crate::partition::Part;
 use crate::transport::local;
 use proptest::prelude::*;
@@ -124,7 +124,7 @@ impl Change {
 
 /// A number for a vertex on a rank.
 fn draw(seed: u64, rank: u64, vertex: u64) -> u32 {
-    (crate::answer::split_mix(seed ^ rank << 40 ^ vertex) >> 20) as u32
+    (crate::base::checksum::split_mix(seed ^ rank << 40 ^ vertex) >> 20) as u32
 }
 
 /// What a rank has after an exchange: its owned values and its ghosts, by global number, for each field.
@@ -142,7 +142,7 @@ fn exchanged(graph: &Graph, ranks: usize, seed: u64, change: Change) -> Vec<(Hel
                     let rank = u64::from(end.rank().0);
                     let pool = Pool::new(1, Waiting::Park);
                     let part = Part::cut(graph, &mut end, &pool).expect("all ranks are there");
-                    let layout = crate::algorithm::Layout::Rows;
+                    let layout = crate::step::Layout::Rows;
                     let mut step = Step::new(&part, &pool, specs, layout).expect("three names");
                     for v in part.local_vertices() {
                         let drawn = draw(seed, rank, part.global(v).0.into());

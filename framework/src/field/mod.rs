@@ -4,10 +4,14 @@
 //! `bind`: frozen ones (read as plain values) or changing ones (relaxed atomics). No field can be both in one call.
 #![allow(unsafe_code)] // one frozen view, guarded by the book of borrows
 
-use crate::device::host::access::{Access, at, frozen, prefetch};
-use crate::error::{Error, Result};
-use crate::id::LocalId;
-use crate::memory::{Buf, Plain};
+mod view;
+
+pub use view::{State, Values};
+
+use crate::base::error::{Error, Result};
+use crate::base::id::LocalId;
+use crate::base::memory::{Buf, Plain};
+use crate::host::access::{Access, at, frozen, prefetch};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

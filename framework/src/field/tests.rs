@@ -1,7 +1,7 @@
 //! Merges, views and the book of borrows.
 
 use super::*;
-use crate::device::host::access::{Alone, Shared};
+use crate::host::access::{Alone, Shared};
 use proptest::prelude::*;
 
 const V: LocalId = LocalId::new(0);

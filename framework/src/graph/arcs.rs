@@ -2,7 +2,7 @@
 
 use super::Ids;
 use super::numbering::{Numbering, checked_vertices, number_occurring};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use rayon::prelude::*;
 
 /// Arcs in pieces that were read or made independently of each other, and which vertices there are.

@@ -7,7 +7,7 @@
 //!
 //! Cost: O(entries) for sorted input and by radix, O(entries log row) by comparisons.
 
-use crate::memory::Plain;
+use crate::base::memory::Plain;
 
 /// Rows of a bucket, as a power of two: its counters and most entries stay in a core's own cache (measured on Zen 4).
 const ROW_BITS: u32 = 12;

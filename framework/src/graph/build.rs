@@ -6,8 +6,8 @@ use super::arcs::Arcs;
 use super::bucket::Counts;
 use super::rows::{Deal, Feed, PIECE, TakePair, rows, transposed};
 use super::{Facts, Graph, Ids, Incoming, View};
-use crate::error::{Error, Result};
-use crate::id::GlobalId;
+use crate::base::error::{Error, Result};
+use crate::base::id::GlobalId;
 use rayon::prelude::*;
 
 /// What one listed pair stands for.

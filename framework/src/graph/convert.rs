@@ -6,7 +6,7 @@ use super::source::{Bytes, Input, Opened, Stream, open, unpacked_name};
 use super::text::{Blocks, LoadObserver, Progress};
 use super::write_text::{TextFormat, write_text};
 use super::{Graph, Order, gcsr};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;

@@ -11,7 +11,7 @@
 //! OOPSLA 2014 (splitmix64).
 
 use super::{Arcs, Graph, Ids, View};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use clap::ValueEnum;
 use rayon::prelude::*;
 

@@ -3,8 +3,8 @@
 //! Everything users see is in ascending original ID. What depends on that asks here ([`Ids::vertices`], [`Ids::at`],
 //! [`Ids::by_id`], [`Ids::by_number`]) and never takes dense numbers for places in ascending ID.
 
-use crate::id::GlobalId;
-use crate::memory::Array;
+use crate::base::id::GlobalId;
+use crate::base::memory::Array;
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -174,7 +174,7 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Buf;
+    use crate::base::memory::Buf;
 
     #[test]
     fn a_list_without_gaps_becomes_a_range_and_both_kinds_find_every_id() {

@@ -6,7 +6,7 @@ use super::read::{Listing, binary, edge_list, gr, metis, mtx};
 use super::source::{Bytes, Input, Opened, open, unpacked_name};
 use super::text::{Blocks, LoadObserver, LoadStage, Progress, Text};
 use super::{Graph, Incoming, View};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use clap::ValueEnum;
 
 /// Bytes of a packed text that are read at a time (chosen: as the largest pieces of a plain one, halved).

@@ -36,8 +36,8 @@ pub use reorder::Order;
 pub use source::Input;
 pub use text::{LoadObserver, LoadStage};
 
-use crate::error::{Error, Result};
-use crate::memory::Array;
+use crate::base::error::{Error, Result};
+use crate::base::memory::Array;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -7,8 +7,8 @@
 
 use super::arcs::Piece;
 use super::{Graph, Ids};
-use crate::error::{Error, Result};
-use crate::memory::{Array, Buf};
+use crate::base::error::{Error, Result};
+use crate::base::memory::{Array, Buf};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -20,8 +20,8 @@ use super::rows::{Deal, Dealing, Entries, Span, Take, rows_of};
 use super::source::Input;
 use super::text::{Blocks, Progress, Text, after_lines};
 use super::{Csr, Graph, Incoming, View};
-use crate::error::{Error, Result};
-use crate::memory::{Array, Plain, bytes_of, map_file};
+use crate::base::error::{Error, Result};
+use crate::base::memory::{Array, Plain, bytes_of, map_file};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -88,7 +88,7 @@ impl Disk {
     fn mapped<T: Plain>(&self, file: &File) -> Result<Array<T>> {
         let bytes = file.metadata().map_err(|source| self.error(source))?.len() as usize;
         if bytes == 0 {
-            return Ok(Array::from(crate::memory::Buf::zeroed(0)));
+            return Ok(Array::from(crate::base::memory::Buf::zeroed(0)));
         }
         let map = Arc::new(map_file(file).map_err(|source| self.error(source))?);
         Array::mapped(&map, 0, bytes / size_of::<T>())

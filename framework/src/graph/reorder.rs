@@ -10,9 +10,9 @@
 
 use super::rows::{Deal, Feed, Rows, TakePair, rows};
 use super::{Csr, Graph, Ids, Incoming};
-use crate::error::{Error, Result};
-use crate::id::GlobalId;
-use crate::memory::{Array, Buf};
+use crate::base::error::{Error, Result};
+use crate::base::id::GlobalId;
+use crate::base::memory::{Array, Buf};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use std::borrow::Cow;

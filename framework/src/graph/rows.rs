@@ -12,7 +12,7 @@
 
 use super::Csr;
 use super::bucket::{Bucket, Counts, Desk, Layout, Packed};
-use crate::memory::{Array, Buf};
+use crate::base::memory::{Array, Buf};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -4,8 +4,8 @@
 //! ends early or fails its checks is an error, so nothing is ever built from half an input. Unpacking goes to memory, block by block.
 
 use super::text::{LoadStage, Progress};
-use crate::error::{Error, Result};
-use crate::memory::map_file;
+use crate::base::error::{Error, Result};
+use crate::base::memory::map_file;
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};

@@ -6,7 +6,7 @@
 use super::arcs::Piece;
 use super::digits::line_end;
 use super::source::Stream;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;

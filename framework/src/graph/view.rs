@@ -2,7 +2,7 @@
 
 use super::rows::{Deal, Rows, rows, transposed};
 use super::{Graph, Incoming, View};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 impl Graph {
     /// The same graph in another view. Arrays that serve both views are shared, not copied: a symmetric graph as

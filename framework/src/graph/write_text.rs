@@ -7,7 +7,7 @@
 //! Lines are made in parallel, stretches of rows at a time, and written in order: the same bytes for any thread count.
 
 use super::{Csr, Graph, Ids};
-use crate::id::GlobalId;
+use crate::base::id::GlobalId;
 use rayon::prelude::*;
 use std::io::{self, Write};
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! Cutting a graph into parts. Each rank cuts its own part and learns from its peers which of its vertices they see.
 
 use super::{Part, Routes, Rows};
-use crate::device::host::{Line, Pool};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::id::{GlobalId, LocalId};
+use crate::base::memory::{Array, Buf, as_vertices};
 use crate::graph::{Csr, Graph};
-use crate::id::{GlobalId, LocalId};
-use crate::memory::{Array, Buf, as_vertices};
+use crate::host::{Line, Pool};
 use crate::transport::Transport;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -146,7 +146,7 @@ fn tell_owners(
     let mine = |peer: usize, word: &[u8]| {
         let global = u32::from_le_bytes(word.try_into().expect("four bytes"));
         global.checked_sub(first).filter(|&local| local < owned).map(LocalId::new).ok_or_else(|| Error::PeerLost {
-            rank: crate::id::Rank(peer as u32),
+            rank: crate::base::id::Rank(peer as u32),
             reason: format!("it asked for vertex {global}, which this rank does not own"),
         })
     };
@@ -196,9 +196,8 @@ impl Places {
     }
 
     fn list(&self) -> Vec<GlobalId> {
-        let bits = |(word, &seen): (usize, &u64)| {
-            crate::device::host::access::vertices_of(word, seen).map(|v| GlobalId(v.number()))
-        };
+        let bits =
+            |(word, &seen): (usize, &u64)| crate::host::access::vertices_of(word, seen).map(|v| GlobalId(v.number()));
         self.seen.iter().enumerate().flat_map(bits).collect()
     }
 

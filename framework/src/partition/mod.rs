@@ -6,19 +6,20 @@
 //! the same on any number of ranks. With one rank the rows are the graph's own, not copies.
 //! Cost of a split: one pass over the rank's arcs, 8 bytes a local vertex and 4 an arc.
 
-mod build;
 mod routes;
+pub(crate) mod checksum;
+mod build;
 #[cfg(test)]
 mod tests;
 
 pub use build::bounds;
+pub use checksum::ArcSums;
 pub use routes::Routes;
 
-use crate::certify::ArcSums;
-use crate::device::host::Pool;
-use crate::device::host::access::{at, prefetch, row};
-use crate::id::{GlobalId, LocalId, Rank};
-use crate::memory::{Array, Buf};
+use crate::base::id::{GlobalId, LocalId, Rank};
+use crate::base::memory::{Array, Buf};
+use crate::host::Pool;
+use crate::host::access::{at, prefetch, row};
 
 /// Rows of one direction in local numbers. There is a row for every local vertex; those of ghosts are empty.
 #[derive(Clone, Debug)]

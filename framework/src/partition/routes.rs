@@ -1,6 +1,6 @@
 //! Which vertices travel between two ranks, and in which order, so that messages carry places instead of names.
 
-use crate::id::{LocalId, Rank};
+use crate::base::id::{LocalId, Rank};
 
 /// Routes of one rank. `peers` counts the rank itself, which has empty routes.
 #[derive(Debug, Default)]

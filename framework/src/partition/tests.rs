@@ -1,9 +1,9 @@
 //! Laws of partitions, on random graphs and one to five ranks that really talk to each other.
 
 use super::{Part, bounds};
-use crate::device::host::{Pool, Waiting};
+use crate::base::id::{GlobalId, Rank};
 use crate::graph::{Graph, View};
-use crate::id::{GlobalId, Rank};
+use crate::host::{Pool, Waiting};
 use crate::transport::{Transport, local};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ fn cases() -> impl Strategy<Value = (Graph, usize)> {
     })
 }
 
-fn global(part: &Part, rows: &super::Rows, v: crate::id::LocalId) -> Vec<u32> {
+fn global(part: &Part, rows: &super::Rows, v: crate::base::id::LocalId) -> Vec<u32> {
     rows.of(v).iter().map(|&u| part.global(u).0).collect()
 }
 
@@ -174,11 +174,11 @@ impl Transport for Liar {
     fn ranks(&self) -> usize {
         2
     }
-    fn exchange(&mut self, _: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> crate::error::Result<()> {
+    fn exchange(&mut self, _: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> crate::base::error::Result<()> {
         incoming[1].extend_from_slice(&self.asks.to_le_bytes());
         Ok(())
     }
-    fn all_gather(&mut self, _: &[u8], _: &mut [Vec<u8>]) -> crate::error::Result<()> {
+    fn all_gather(&mut self, _: &[u8], _: &mut [Vec<u8>]) -> crate::base::error::Result<()> {
         Ok(())
     }
     fn abandon(&mut self, _: &str) {}

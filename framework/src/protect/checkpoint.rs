@@ -9,15 +9,16 @@
 //! ```
 
 use super::snapshot::Snapshot;
-use crate::algorithm::Tally;
-use crate::error::{Error, Result};
-use crate::fault::Round;
+use crate::base::checksum::mix;
+use crate::base::error::{Error, Result};
+use crate::base::id::LocalId;
+use crate::base::memory::bytes_of;
+use crate::base::tally::Tally;
+use crate::fault_tolerance::Round;
 use crate::field::{Column, Kind};
+use crate::frontier::Resting;
 use crate::graph::Graph;
-use crate::id::LocalId;
-use crate::memory::bytes_of;
 use crate::partition::Part;
-use crate::step::Resting;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -97,7 +98,7 @@ pub(super) struct Saved {
 pub fn fingerprint(graph: &Graph) -> u64 {
     let csr = graph.outgoing();
     let arcs = xxh3_64_with_seed(bytes_of(&csr.targets()[..]), xxh3_64_with_seed(bytes_of(&csr.offsets()[..]), 0));
-    graph.ids().iter().fold(arcs, |sum, id| super::mix(sum, id as u64))
+    graph.ids().iter().fold(arcs, |sum, id| mix(sum, id as u64))
 }
 
 fn name(index: u32, rank: u32) -> String {

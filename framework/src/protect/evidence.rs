@@ -1,6 +1,6 @@
 //! What checkers found: counts by detector, on one rank and, after the batch, on all.
 
-use crate::fault::Finding;
+use crate::base::verdict::Finding;
 
 /// No superstep.
 pub(crate) const NONE: u32 = u32::MAX;

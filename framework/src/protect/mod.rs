@@ -5,33 +5,22 @@
 //! `checkpoint`): verified copies of the state, to which all ranks go back together. Cost of a superstep without faults:
 //! O(active + messages).
 
-mod ballot;
-mod book;
-mod checker;
-mod checkpoint;
 mod evidence;
-mod guarded;
-mod postcheck;
-mod resume;
-mod score;
-mod seal;
+mod vote;
 mod snapshot;
-mod watch;
+mod checkpoint;
+mod resume;
+mod checker;
+mod guard;
+mod postcheck;
 
+pub use crate::step::monitor::Weights;
 pub use checkpoint::{Checkpoints, Resumable, fingerprint};
 pub use evidence::{Certified, Count, Detection, Detector, Evidence};
-pub use guarded::{Guarded, Setting};
+pub use guard::{Guarded, Setting};
 pub use postcheck::Certifying;
-pub use score::Weights;
-pub use seal::mix;
 
-pub(crate) use book::{Book, Totals, WatchedBook};
-pub(crate) use seal::{Seals, hash_of};
-pub(crate) use watch::{Blind, Eyes, See, Seen, SharedVisits, Visits, Watch, Witness};
-
-use crate::error::{Error, Result};
 use crate::field::FieldSpec;
-use crate::transport::Transport;
 
 /// How a run is protected.
 #[derive(Clone, PartialEq, Debug)]
@@ -109,13 +98,4 @@ pub const ATTEMPTS: u32 = 3;
 pub fn snapshot_bytes(fields: &[FieldSpec], vertices: usize) -> u64 {
     let fields: usize = fields.iter().map(|field| field.kind.bytes() * vertices).sum();
     2 * (fields + vertices / 4 + vertices / 2) as u64
-}
-
-/// The largest of all ranks' numbers.
-pub(crate) fn agree_on_max(transport: &mut dyn Transport, mine: u64) -> Result<u64> {
-    let mut all = vec![Vec::new(); transport.ranks()];
-    transport.all_gather(&mine.to_le_bytes(), &mut all)?;
-    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map(u64::from_le_bytes).ok();
-    let most = all.iter().map(number).try_fold(0, |most, number| Some(most.max(number?)));
-    most.ok_or_else(|| Error::Environment("a peer sent no number where one belongs; run again".into()))
 }

@@ -5,17 +5,19 @@
 
 use super::Recovery;
 use super::evidence::{Certified, Detection, Detector, Evidence, NONE};
-use super::guarded::{Guarded, Target};
+use super::guard::{Guarded, Target};
 use crate::algorithm::GraphAlgorithm;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::id::Rank;
+use crate::base::probe::{Probe, Stage};
+use crate::base::verdict::{Finding, Verdict};
+use crate::driver::clock::Clock;
+use crate::driver::guard::{Guard, Next};
 use crate::exchange::Exchange;
-use crate::fault::{FaultTolerance, Finding, Scene, State, Verdict};
+use crate::fault_tolerance::{FaultTolerance, Scene};
+use crate::field::State;
 use crate::graph::Ids;
-use crate::guard::{Guard, Next};
-use crate::id::Rank;
-use crate::probe::{Probe, Stage};
 use crate::step::Step;
-use crate::timing::Clock;
 use crate::transport::Transport;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -6,12 +6,13 @@
 
 use super::checkpoint::{Resumable, Saved};
 use crate::algorithm::GraphAlgorithm;
-use crate::error::{Error, Result};
-use crate::fault::Round;
+use crate::base::error::{Error, Result};
+use crate::base::id::LocalId;
+use crate::fault_tolerance::Round;
 use crate::field::{Fields, Merge, Share};
-use crate::id::LocalId;
+use crate::frontier::Resting;
 use crate::partition::Part;
-use crate::step::{Resting, Step, fresh};
+use crate::step::{Step, fresh};
 use std::borrow::Cow;
 
 /// What a rank goes on with.
@@ -48,7 +49,7 @@ impl Resumable {
             return Err(Error::usage("the checkpoint has other fields than this run; resume it with the same options"));
         }
         // A device gets them whole, once they are in place here.
-        let on_device = step.engine.is_some();
+        let on_device = step.device.is_some();
         let apart = if on_device { Some(fresh(specs, part, step.pool)?) } else { None };
         let fields = apart.as_ref().unwrap_or(&step.fields);
         let once = step.watch.as_ref().and_then(|watch| watch.set_once());
@@ -62,8 +63,8 @@ impl Resumable {
         } else {
             return Ok(None);
         };
-        match &mut step.engine {
-            Some(engine) => engine.resume(part, step.pool, fields, &frontier)?,
+        match &mut step.device {
+            Some(device) => device.restore(part, step.pool, fields, &frontier)?,
             None => step.frontier.resume(part, &frontier),
         }
         let any = &self.ranks[0];

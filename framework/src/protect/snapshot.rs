@@ -3,16 +3,17 @@
 //! Cost: the bytes of the fields and a few bits a vertex, read and written once by all threads. A snapshot carries its own hash from
 //! its check on, so that one that rots in memory is not restored.
 
-use super::seal::hash_of;
-use crate::algorithm::Tally;
-use crate::device::host::{Line, Pool};
-use crate::error::Result;
-use crate::fault::Round;
+use crate::base::checksum::hash_of;
+use crate::base::error::Result;
+use crate::base::id::LocalId;
+use crate::base::memory::{Buf, bytes_of, bytes_of_mut};
+use crate::base::tally::Tally;
+use crate::fault_tolerance::Round;
 use crate::field::{Column, Fields};
-use crate::id::LocalId;
-use crate::memory::{Buf, bytes_of, bytes_of_mut};
+use crate::frontier::Resting;
+use crate::host::{Line, Pool};
 use crate::partition::Part;
-use crate::step::{Resting, Step};
+use crate::step::Step;
 use std::sync::OnceLock;
 
 /// Bytes that a thread copies at once.
@@ -60,11 +61,11 @@ impl Snapshot {
         (self.index, self.total, self.memory, self.round) = (step.index, step.total, memory, round);
         (self.sum, self.largest) = watch.map_or((0, 0.0), |watch| (watch.sum, watch.largest));
         self.hash = OnceLock::new();
-        match &mut step.engine {
-            Some(engine) => {
-                engine.health()?;
-                engine.fetch(&mut self.fields, step.pool)?;
-                engine.rest(step.part, step.pool, &mut self.frontier)
+        match &mut step.device {
+            Some(device) => {
+                device.health()?;
+                device.download_fields(&mut self.fields, step.pool)?;
+                device.save_frontier(step.part, step.pool, &mut self.frontier)
             }
             None => {
                 copy(&step.fields, &mut self.fields, step.pool);
@@ -80,8 +81,8 @@ impl Snapshot {
     /// When it cannot be copied to the device.
     pub(crate) fn restore(&self, step: &mut Step<'_>) -> Result<()> {
         (step.index, step.total) = (self.index, self.total);
-        match &mut step.engine {
-            Some(engine) => engine.resume(step.part, step.pool, &self.fields, &self.frontier)?,
+        match &mut step.device {
+            Some(device) => device.restore(step.part, step.pool, &self.fields, &self.frontier)?,
             None => {
                 copy(&self.fields, &mut step.fields, step.pool);
                 step.frontier.resume(step.part, &self.frontier);
@@ -131,6 +132,10 @@ fn copy(from: &Fields, to: &mut Fields, pool: &Pool) {
     pool.chunks_over(&mut each, &mut pieces, |(), _, (from, to)| to.copy_from_slice(from));
 }
 
-fn add<'a, T: crate::memory::Plain>(pieces: &mut Vec<(&'a [u8], &'a mut [u8])>, from: &'a Buf<T>, to: &'a mut Buf<T>) {
+fn add<'a, T: crate::base::memory::Plain>(
+    pieces: &mut Vec<(&'a [u8], &'a mut [u8])>,
+    from: &'a Buf<T>,
+    to: &'a mut Buf<T>,
+) {
     pieces.extend(bytes_of(from).chunks(PIECE).zip(bytes_of_mut(to).chunks_mut(PIECE)));
 }

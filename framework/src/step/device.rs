@@ -1,13 +1,13 @@
 //! The operators on a device: a leaf rule becomes the name of its kernels, the fields it binds and its numbers.
 //!
-//! An error stays with the engine: what follows does nothing, and the driver finds it after the superstep.
+//! An error stays with the device: what follows does nothing, and the driver finds it after the superstep.
 
 use super::Step;
-use crate::algorithm::Tally;
-use crate::device::cuda::{Engine, Rule};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::id::LocalId;
+use crate::base::tally::Tally;
+use crate::device::{Device, Rule};
 use crate::field::{Bind, Field, Fields, Value};
-use crate::id::LocalId;
 use crate::op::{EdgeOp, GatherOp, Scalars, SelectOp, VertexOp, VisitOp};
 use std::time::Duration;
 
@@ -31,16 +31,16 @@ impl Step<'_> {
     /// Runs an operator on the device, if the step has one.
     #[inline(always)]
     pub(crate) fn is_on_device(&self) -> bool {
-        self.engine.is_some()
+        self.device.is_some()
     }
 
-    fn engine(&mut self) -> &mut Engine {
-        self.engine.as_mut().expect("callers asked is_on_device")
+    fn device(&mut self) -> &mut (dyn Device + 'static) {
+        self.device.as_deref_mut().expect("callers asked is_on_device")
     }
 
     pub(super) fn device_push<O: EdgeOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, named op.kernel());
-        let (tally, consumed) = self.engine().attempt(|engine| engine.push(&rule));
+        let (tally, consumed) = self.device().attempt(|device| device.push(&rule));
         self.consume(consumed, 0);
         tally
     }
@@ -48,14 +48,14 @@ impl Step<'_> {
     pub(super) fn device_visit<O: VisitOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, O);
         let (part, total) = (self.part, self.total);
-        let (tally, consumed) = self.engine().attempt(|engine| engine.visit(&rule, part, &total));
+        let (tally, consumed) = self.device().attempt(|device| device.visit(&rule, part, &total));
         self.consume(consumed, 0);
         tally
     }
 
     pub(super) fn device_select<O: SelectOp>(&mut self, op: &O, bound: u32) -> Tally {
         let rule = rule_of!(self, op, O);
-        self.engine().attempt(|engine| engine.select(&rule, bound, None)).0
+        self.device().attempt(|device| device.select(&rule, bound, None)).0
     }
 
     pub(super) fn device_select_then_push<S: SelectOp, O: EdgeOp>(
@@ -65,36 +65,36 @@ impl Step<'_> {
         then: &O,
     ) -> (Tally, Tally) {
         let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, named then.kernel()));
-        let (chosen, tally, consumed) = self.engine().attempt(|engine| engine.select(&select, bound, Some(&push)));
+        let (chosen, tally, consumed) = self.device().attempt(|device| device.select(&select, bound, Some(&push)));
         self.consume(consumed, 0);
         (chosen, tally)
     }
 
     pub(super) fn device_each<O: VertexOp>(&mut self, op: &O, with_ghosts: bool, counts: bool) -> u64 {
         let rule = rule_of!(self, op, named op.kernel());
-        self.engine().attempt(|engine| engine.each(&rule, with_ghosts, counts))
+        self.device().attempt(|device| device.each(&rule, with_ghosts, counts))
     }
 
     pub(super) fn device_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, named op.kernel());
         self.consume(self.part.routes().boundary().len() as u64, 0);
-        self.engine().attempt(|engine| engine.boundary(&rule))
+        self.device().attempt(|device| device.boundary(&rule))
     }
 
     pub(super) fn device_changed<O: VertexOp>(&mut self, op: &O) {
         let rule = rule_of!(self, op, named op.kernel());
-        self.engine().attempt(|engine| engine.changed(&rule));
+        self.device().attempt(|device| device.changed(&rule));
     }
 
     pub(super) fn device_sift<O: VertexOp>(&mut self, op: &O) {
         let rule = rule_of!(self, op, named op.kernel());
-        self.engine().attempt(|engine| engine.sift(&rule));
+        self.device().attempt(|device| device.filter(&rule));
     }
 
     pub(super) fn device_pull<O: GatherOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, O);
         let (part, marks) = (self.part, self.watch.as_ref().map(|watch| watch.marks_on_device()));
-        self.engine().attempt(|engine| engine.gather(&rule, part, marks))
+        self.device().attempt(|device| device.gather(&rule, part, marks))
     }
 
     pub(super) fn device_set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
@@ -110,7 +110,7 @@ impl Step<'_> {
 
     pub(super) fn device_values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
         let slot = self.fields.slot(field.spec());
-        let values = self.engine().attempt(|engine| engine.bits_at(slot, vertices));
+        let values = self.device().attempt(|device| device.bits_at(slot, vertices));
         // After an error there are none, and the run is about to end: any value will do.
         (0..vertices.len()).map(|i| T::from_bits(values.get(i).copied().unwrap_or(0))).collect()
     }
@@ -120,25 +120,25 @@ impl Step<'_> {
     /// # Errors
     /// When the device fails.
     pub(crate) fn on_host<'s>(&'s mut self, copy: &'s mut Option<Fields>) -> Result<&'s Fields> {
-        let Some(engine) = &mut self.engine else { return Ok(&self.fields) };
-        engine.health()?;
+        let Some(device) = &mut self.device else { return Ok(&self.fields) };
+        device.health()?;
         let mut fields = Fields::new(self.fields.specs().to_vec(), self.part.locals())?;
-        engine.fetch(&mut fields, self.pool)?;
+        device.download_fields(&mut fields, self.pool)?;
         Ok(copy.insert(fields))
     }
 
     /// The bits of one value, wherever it lies.
     pub(crate) fn peek(&mut self, slot: usize, v: LocalId) -> u64 {
-        match &mut self.engine {
-            Some(engine) => engine.attempt(|engine| engine.bits_at(slot, &[v])).first().copied().unwrap_or(0),
+        match &mut self.device {
+            Some(device) => device.attempt(|device| device.bits_at(slot, &[v])).first().copied().unwrap_or(0),
             None => self.fields.column(slot).bits(v),
         }
     }
 
     /// Puts the bits of one value, wherever it lies.
     pub(crate) fn poke(&mut self, slot: usize, v: LocalId, bits: u64) {
-        match &mut self.engine {
-            Some(engine) => engine.attempt(|engine| engine.set_bits(slot, v, bits)),
+        match &mut self.device {
+            Some(device) => device.attempt(|device| device.set_bits(slot, v, bits)),
             None => self.fields.column(slot).set_bits(v, bits),
         }
     }
@@ -146,26 +146,26 @@ impl Step<'_> {
     /// On a device: takes in the summary of the superstep, exchange included. Whether what was consumed is what had joined, and the time
     /// of the copy.
     pub(crate) fn take_summary(&mut self) -> Option<(bool, Duration)> {
-        let (engine, watch) = (self.engine.as_mut()?, self.watch.as_mut()?);
-        let summary = engine.attempt(|engine| engine.summary().map(Some))?;
+        let (device, watch) = (self.device.as_mut()?, self.watch.as_mut()?);
+        let summary = device.attempt(|device| device.summary().map(Some))?;
         watch.take_in(&summary, self.part);
         Some((summary.is_whole, summary.copy))
     }
 
     /// On a device: the time that marking took in the update that is just over.
     pub(crate) fn take_marking(&mut self) -> Option<Duration> {
-        self.engine.as_mut().map(|engine| engine.take_marking())
+        self.device.as_mut().map(|device| device.take_marking())
     }
 
     /// How ghosts travel between devices, if there are any.
     pub(crate) fn carrier(&self) -> Option<&'static str> {
-        self.engine.as_ref().map(|engine| engine.carrier())
+        self.device.as_ref().map(|device| device.carrier())
     }
 
     /// An update begins: on a device its time counts from here.
     pub(crate) fn begin_update(&mut self) {
-        if let Some(engine) = &mut self.engine {
-            engine.begin_update();
+        if let Some(device) = &mut self.device {
+            device.begin_update();
         }
     }
 
@@ -174,9 +174,9 @@ impl Step<'_> {
     /// # Errors
     /// Whatever failed on the device meanwhile.
     pub(crate) fn end_update(&mut self) -> Result<Option<Duration>> {
-        let Some(engine) = &mut self.engine else { return Ok(None) };
-        let took = engine.end_update();
-        engine.health()?;
+        let Some(device) = &mut self.device else { return Ok(None) };
+        let took = device.end_update();
+        device.health()?;
         Ok(Some(took))
     }
 }

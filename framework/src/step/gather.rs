@@ -1,13 +1,14 @@
 //! Sums over the arcs into each vertex: one running sum in row order, so equal for any number of threads and ranks.
 
-use super::{News, Step};
-use crate::algorithm::Tally;
-use crate::device::host::Line;
-use crate::id::LocalId;
+use super::Step;
+use crate::base::id::LocalId;
+use crate::base::sum::Sum;
+use crate::base::tally::Tally;
+use crate::frontier::News;
+use crate::host::Line;
 use crate::op::{GatherOp, Settled};
 use crate::partition::Part;
-use crate::protect::{Book, Totals, WatchedBook};
-use crate::sum::Sum;
+use crate::step::monitor::{Book, Totals, WatchedBook};
 use std::ops::Range;
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).

@@ -4,27 +4,26 @@
 //! crate while the algorithm itself stays a trait object that is called once per superstep. State at the end of an operator
 //! does not depend on the number of threads.
 
+pub(crate) mod monitor;
 mod device;
-mod frontier;
 mod gather;
-mod push;
-mod sweep;
 mod tiles;
 mod visit;
+mod push;
+mod vertex_map;
 
-pub(crate) use frontier::{Form, Frontier, News, Resting};
-pub use tiles::Tiles;
-pub(crate) use visit::visit_pulls;
+pub use tiles::{Layout, Tiles};
 
-use crate::algorithm::{Layout, Tally};
-use crate::device::cuda::{Engine, Ghosts, Gpus};
-use crate::device::host::Pool;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::id::LocalId;
+use crate::base::probe::Activity;
+use crate::base::tally::Tally;
+use crate::device::{Demands, Device, Devices};
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
-use crate::id::LocalId;
+use crate::frontier::{Frontier, News};
+use crate::host::Pool;
 use crate::partition::Part;
-use crate::probe::Activity;
-use crate::protect::{Seen, SharedVisits, Watch};
+use crate::step::monitor::{Seen, SharedVisits, Watch};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of one rank during a run.
@@ -40,7 +39,7 @@ pub struct Step<'r> {
     pub(crate) frontier: Frontier,
     tiles: Option<Tiles>,
     /// The state on the device, if operators run on one; then the fields and the frontier here are empty.
-    pub(crate) engine: Option<Box<Engine>>,
+    pub(crate) device: Option<Box<dyn Device>>,
     /// Owned vertices of the frontiers that operators of this superstep have consumed; none if none worked on a frontier.
     consumed: Option<u64>,
     /// Sees the operators of a protected run.
@@ -62,7 +61,7 @@ impl<'r> Step<'r> {
             fields,
             frontier: Frontier::new(part, pool.threads()),
             tiles: Tiles::if_worth(part, pool, layout),
-            engine: None,
+            device: None,
             consumed: None,
             watch: None,
         })
@@ -76,13 +75,12 @@ impl<'r> Step<'r> {
         part: &'r Part,
         pool: &'r Pool,
         specs: Vec<FieldSpec>,
-        gpus: &Gpus,
-        ghosts: Ghosts,
-        guarded: Option<bool>,
+        devices: &dyn Devices,
+        demands: Demands,
     ) -> Result<Step<'r>> {
         let mut fields = Fields::new(specs, part.locals())?;
         fields.leave_host();
-        let engine = Engine::new(gpus, part, pool, fields.specs(), ghosts, guarded)?;
+        let device = devices.open(part, pool, fields.specs(), demands)?.0;
         Ok(Step {
             part,
             index: 0,
@@ -91,7 +89,7 @@ impl<'r> Step<'r> {
             fields,
             frontier: Frontier::new(part, pool.threads()),
             tiles: None,
-            engine: Some(Box::new(engine)),
+            device: Some(device),
             consumed: None,
             watch: None,
         })
@@ -102,8 +100,8 @@ impl<'r> Step<'r> {
     /// # Errors
     /// When the device fails.
     pub(crate) fn reset(&mut self) -> Result<()> {
-        match &mut self.engine {
-            Some(engine) => engine.forget(self.part, self.pool)?,
+        match &mut self.device {
+            Some(device) => device.reset(self.part, self.pool)?,
             None => {
                 for (slot, spec) in self.fields.specs().iter().enumerate() {
                     fill(self.fields.column(slot), spec, self.pool);
@@ -157,8 +155,8 @@ impl<'r> Step<'r> {
     /// # Panics
     /// If the algorithm did not declare both: a mistake in the plugin.
     pub fn swap<T: Value>(&mut self, a: Field<T>, b: Field<T>) {
-        if let Some(engine) = &mut self.engine {
-            engine.swap(self.fields.slot(a.spec()), self.fields.slot(b.spec()));
+        if let Some(device) = &mut self.device {
+            device.swap(self.fields.slot(a.spec()), self.fields.slot(b.spec()));
         }
         self.fields.swap(a.spec(), b.spec());
     }
@@ -166,16 +164,16 @@ impl<'r> Step<'r> {
     /// Puts an owned vertex into the frontier, as one that has joined.
     pub fn activate(&mut self, v: LocalId) {
         let degree = self.part.outgoing().degree(v);
-        if let Some(engine) = &mut self.engine {
-            return engine.attempt(|engine| engine.activate(v, degree));
+        if let Some(device) = &mut self.device {
+            return device.attempt(|device| device.activate(v, degree));
         }
         self.frontier.add(self.part, v);
     }
 
     /// Says that every vertex may have changed, so that exchange sends all that is shared.
     pub fn touch_all(&mut self) {
-        match &mut self.engine {
-            Some(engine) => engine.touch_all(),
+        match &mut self.device {
+            Some(device) => device.touch_all(),
             None => self.frontier.news = News::All,
         }
     }
@@ -183,7 +181,7 @@ impl<'r> Step<'r> {
     /// An operator works on a frontier of so many owned vertices and will read about so many arcs.
     fn consume(&mut self, vertices: u64, reads: u64) {
         self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
-        if self.engine.is_none()
+        if self.device.is_none()
             && let Some(mut watch) = self.watch.take()
         {
             watch.at_frontier(self, vertices, reads);
@@ -210,8 +208,8 @@ impl<'r> Step<'r> {
             watch.seen = Seen::default();
         }
         let index = self.index;
-        if let Some(engine) = &mut self.engine {
-            engine.attempt(|engine| engine.begin_superstep(index));
+        if let Some(device) = &mut self.device {
+            device.attempt(|device| device.begin_superstep(index));
         }
     }
 
@@ -230,23 +228,23 @@ impl<'r> Step<'r> {
     /// # Errors
     /// When they cannot be copied from the device.
     pub(crate) fn raw_owned(&mut self, spec: FieldSpec) -> Result<Vec<u8>> {
-        match &mut self.engine {
-            Some(engine) => engine.raw(self.fields.slot(spec), self.part.owned()),
+        match &mut self.device {
+            Some(device) => device.raw(self.fields.slot(spec), self.part.owned()),
             None => Ok(self.fields.raw(spec, self.part.owned())),
         }
     }
 
     /// The size of the frontier, as a tally: what `init` returns when it has activated vertices.
     pub fn tally(&self) -> Tally {
-        if let Some(engine) = &self.engine {
-            return engine.frontier_tally();
+        if let Some(device) = &self.device {
+            return device.frontier_tally();
         }
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
     }
 
     /// Bytes of all fields.
     pub fn field_bytes(&self) -> usize {
-        self.engine.as_ref().map_or_else(|| self.fields.bytes(), |engine| engine.field_bytes())
+        self.device.as_ref().map_or_else(|| self.fields.bytes(), |device| device.field_bytes())
     }
 
     /// Bytes of layouts beyond the rows.

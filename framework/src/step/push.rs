@@ -1,11 +1,12 @@
 //! Selecting vertices by a key, and pushing along the arcs of the frontier.
 
+use super::Step;
 use super::visit::{AHEAD, pieces, warm_row};
-use super::{News, Step};
-use crate::algorithm::Tally;
-use crate::device::host::access::{Access, Alone, Shared, append_where, sort_out};
-use crate::device::host::{Line, Pool};
-use crate::id::LocalId;
+use crate::base::id::LocalId;
+use crate::base::tally::Tally;
+use crate::frontier::News;
+use crate::host::access::{Access, Alone, Shared, append_where, sort_out};
+use crate::host::{Line, Pool};
 use crate::op::{EdgeOp, SelectOp, VertexOp};
 use crate::partition::Part;
 use std::hint::select_unpredictable;

@@ -9,14 +9,26 @@
 
 use super::Step;
 use super::gather::settle_all;
-use crate::algorithm::Layout;
-use crate::device::host::{Line, Pool};
-use crate::id::LocalId;
-use crate::memory::Buf;
+use crate::base::id::LocalId;
+use crate::base::memory::Buf;
+use crate::host::{Line, Pool};
 use crate::op::GatherOp;
 use crate::partition::Part;
-use crate::protect::Book;
+use crate::step::monitor::Book;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A layout of the arcs that an algorithm can ask for beyond the sorted rows. It is built in set-up, only where it pays back within
+/// the run, and its bytes are reported apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// Sorted rows only.
+    Rows,
+    /// Tiles for pulls that will be repeated about this many times.
+    Tiles {
+        /// Pulls expected.
+        pulls: u32,
+    },
+}
 
 const SOURCE_BITS: u32 = 16;
 const DESTINATION_BITS: u32 = 14;

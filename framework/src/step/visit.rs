@@ -7,43 +7,26 @@
 //! every vertex that has not joined looks back for a neighbour in it, one thread owning each word of 64.
 //! Source: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
-use super::frontier::Form;
-use super::{News, Step};
-use crate::algorithm::Tally;
-use crate::device::host::Line;
-use crate::device::host::access::{Access, Alone, Bits, Shared, append_where, vertices_of};
-use crate::id::LocalId;
+use super::Step;
+use crate::base::id::LocalId;
+use crate::base::tally::Tally;
+use crate::frontier::{Form, News, visit_pulls};
+use crate::host::Line;
+use crate::host::access::{Access, Alone, Bits, Shared, append_where, vertices_of};
 use crate::op::VisitOp;
 use crate::partition::{Part, Rows};
-use crate::protect::{Blind, Eyes, See, SharedVisits, Visits, Witness};
+use crate::step::monitor::{Blind, Eyes, See, SharedVisits, Visits, Witness};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Frontiers with at most this many arcs are pushed by one thread: the others cost more than they bring, by cache lines that
 /// change hands (road-FLA, two threads: 23.3 to 20.1 ms against 4,096).
 const ALONE_ARCS: u64 = 16_384;
-/// Pull when that takes fewer probes than this many times the arcs out of the frontier, each of which is a random write (two threads,
-/// one source each, against the paper's fixed shares of arcs and vertices: cnr-2000 10.6 to 7.1 ms, road-FLA 19.0 to 16.9,
-/// urand-20 14.0 to 13.4, kron-20 8.8 to 8.4; at 1 and 2 kron-20 needs 12.6).
-const PUSHED: u64 = 4;
 /// Push to bits when the frontier has more arcs than 1 / WIDE of the vertices (measured on urand-20).
 const WIDE: u64 = 32;
 /// Frontier vertices that a thread claims at once.
 pub(super) const PIECE: usize = 64;
 /// How far ahead in the frontier offsets and rows are asked for (road-FLA: 28 to 23 ms; nothing on the others).
 pub(super) const AHEAD: usize = 8;
-
-/// Whether a visit pulls, by numbers that all ranks agree on: the frontier's, and how many vertices have not been in it.
-pub(crate) fn visit_pulls(part: &Part, total: &Tally, remaining: u64) -> bool {
-    part.has_incoming() && total.arcs.saturating_mul(PUSHED) > pull_probes(part, total, remaining)
-}
-
-/// About how many arcs a pull looks at: a vertex that has not joined goes through its row until it meets the frontier, which has
-/// its share of all arcs.
-fn pull_probes(part: &Part, total: &Tally, remaining: u64) -> u64 {
-    let (all, vertices) = (part.graph_arcs(), part.graph_vertices() as u64);
-    let row = (all / vertices.max(1)).min(all / total.arcs.max(1)) + 1;
-    remaining.saturating_mul(row)
-}
 
 impl Step<'_> {
     /// Visits every vertex that an arc from the frontier leads to and that has not joined before; those are the next frontier.

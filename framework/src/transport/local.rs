@@ -4,9 +4,9 @@
 //! k + 1, to which every reader of set k came after reading. A rank that leaves early ends every meeting with an error.
 
 use super::Transport;
-use crate::device::host::Waiting;
-use crate::error::{Error, Result};
-use crate::id::Rank;
+use crate::base::error::{Error, Result};
+use crate::base::id::Rank;
+use crate::host::Waiting;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 

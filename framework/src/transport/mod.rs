@@ -4,8 +4,8 @@ mod local;
 
 pub use local::{LocalTransport, local};
 
-use crate::error::Result;
-use crate::id::Rank;
+use crate::base::error::{Error, Result};
+use crate::base::id::Rank;
 
 /// One rank's end of the connection. Calls are collective: every rank makes the same ones in the same order.
 pub trait Transport: Send {
@@ -35,4 +35,13 @@ pub trait Transport: Send {
 
     /// Tells the peers that this rank cannot go on, so that none waits for it.
     fn abandon(&mut self, reason: &str);
+}
+
+/// The largest of all ranks' numbers.
+pub(crate) fn agree_on_max(transport: &mut dyn Transport, mine: u64) -> Result<u64> {
+    let mut all = vec![Vec::new(); transport.ranks()];
+    transport.all_gather(&mine.to_le_bytes(), &mut all)?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map(u64::from_le_bytes).ok();
+    let most = all.iter().map(number).try_fold(0, |most, number| Some(most.max(number?)));
+    most.ok_or_else(|| Error::Environment("a peer sent no number where one belongs; run again".into()))
 }

@@ -4,12 +4,12 @@ use super::print;
 use crate::dataset;
 use crate::people::say;
 use clap::{Args, Subcommand, ValueHint, value_parser};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
+use framework::base::format::{bytes, counted, grouped};
 use framework::graph::{
     Conversion, Converted, Direction, Format, Generator, Info, Input, LoadOptions, Order, Recipe, View, convert, info,
     load, verify, write_graph,
 };
-use framework::words::{bytes, counted, grouped};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

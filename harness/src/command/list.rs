@@ -7,10 +7,10 @@ use crate::device;
 use crate::facts;
 use clap::Command;
 use framework::algorithm::Registry;
-use framework::device::cuda::devices;
-use framework::device::host::cores;
-use framework::error::Result;
-use framework::id::Rank;
+use framework::base::error::Result;
+use framework::base::id::Rank;
+use framework::cuda::devices;
+use framework::host::cores;
 use std::fmt::Write;
 
 /// Prints the list.

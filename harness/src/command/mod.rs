@@ -12,7 +12,7 @@ use crate::inject::Inject;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use clap_complete::Shell;
 use framework::algorithm::Registry;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -15,16 +15,17 @@ use crate::records::{
 };
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use framework::algorithm::{GraphAlgorithm, Layout, Registration};
-use framework::device::host::cores;
-use framework::error::{Error, Result};
-use framework::fault::Verdict;
+use framework::algorithm::{GraphAlgorithm, Registration};
+use framework::base::error::{Error, Result};
+use framework::base::format::{bytes, counted, grouped};
+use framework::base::id::Rank;
+use framework::base::verdict::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
-use framework::id::Rank;
+use framework::host::cores;
 use framework::protect::{Certified, Detection, Interval, Protection, Recovery, Resumable, snapshot_bytes};
-use framework::reload::Reload;
-use framework::run::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
-use framework::words::{bytes, counted, grouped};
+use framework::step::Layout;
+use framework::trial::reload::Reload;
+use framework::trial::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
@@ -407,7 +408,7 @@ impl<I: Instrument> Run<'_, I> {
             self.costs(&done.ranks);
             say("trial    supersteps   main loop ms   set-up ms   end to end ms");
         }
-        let slowest = |of: fn(&framework::timing::Timing) -> Duration| {
+        let slowest = |of: fn(&framework::driver::clock::Timing) -> Duration| {
             done.ranks.iter().map(|rank| of(&rank.timing)).max().unwrap_or_default().as_secs_f64() * 1e3
         };
         say(&format!(
@@ -482,7 +483,7 @@ impl<I: Instrument> Run<'_, I> {
     }
 
     fn costs(&self, ranks: &[RankReport<I::Probe>]) {
-        let sum = |of: fn(&framework::run::Costs) -> u64| ranks.iter().map(|rank| of(&rank.costs)).sum::<u64>();
+        let sum = |of: fn(&framework::trial::Costs) -> u64| ranks.iter().map(|rank| of(&rank.costs)).sum::<u64>();
         let rows = self.graph.bytes() as u64;
         let mut line =
             format!("memory   graph {}, fields {}", bytes(rows + sum(|c| c.part_bytes)), bytes(sum(|c| c.field_bytes)));

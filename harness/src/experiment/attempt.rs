@@ -2,7 +2,7 @@
 
 use super::durable;
 use super::stdout::Records;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Files that are there whole or not at all, and their hashes.
 
 use crate::whole_file;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -3,7 +3,7 @@
 use super::durable;
 use super::plan::{Checked, Profile};
 use crate::facts::{BUILD_FACTS, BuildFacts, hostname};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::graph::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -395,7 +395,7 @@ fn host() -> HostFacts {
     HostFacts {
         hostname: hostname(),
         cpu: model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned()),
-        cores: framework::device::host::cores(),
+        cores: framework::host::cores(),
         memory_bytes: kib.unwrap_or_default() * 1024,
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         mpi: first_line("mpirun", &["--version"]),

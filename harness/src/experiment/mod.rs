@@ -22,7 +22,7 @@ mod verdict;
 
 use clap::{Args, Subcommand, ValueHint};
 use framework::algorithm::Registry;
-use framework::error::Result;
+use framework::base::error::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;

@@ -10,7 +10,7 @@ use crate::dataset::EMBEDDED;
 use crate::people::say;
 use clap::{Args, ValueEnum, ValueHint};
 use framework::algorithm::Registry;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -314,7 +314,7 @@ fn ask_nsys() -> Result<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use framework::error::Class;
+    use framework::base::error::Class;
 
     #[test]
     fn gpus_are_those_asked_for_or_visible_and_enough() {

@@ -8,7 +8,7 @@ use crate::device::DeviceChoice;
 use crate::options::Method;
 use clap::ValueEnum;
 use framework::algorithm::Registry;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use framework::graph::{Input, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! One measured process, watched from outside: its own process group, killed whole when its time is over, gone with the runner.
 #![allow(unsafe_code, reason = "a hook between fork and exec asks the kernel to end the child with the runner")]
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::File;

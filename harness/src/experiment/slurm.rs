@@ -5,7 +5,7 @@ use super::plan::{Plan, Profile};
 use crate::people::say;
 use clap::{Args, ValueHint};
 use framework::algorithm::Registry;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::attempt::Attempt;
 use super::manifest::{FrozenAlgorithm, FrozenMethod, Manifest};
 use super::stdout::{self, Records};
-use framework::timing::FIELDS;
+use framework::driver::clock::FIELDS;
 use serde_json::{Map, Value};
 
 /// Terms are printed with four decimals, so each may be off by so much.

@@ -2,14 +2,15 @@
 
 use super::record::{Broke, Outcome, Row};
 use framework::algorithm::GraphAlgorithm;
-use framework::answer::{Answer, Values, split_mix};
-use framework::error::{Error, Result};
+use framework::answer::{Answer, Values};
+use framework::base::checksum::split_mix;
+use framework::base::error::{Error, Result};
+use framework::base::probe::Off;
+use framework::fault_injection::{Hit, Strike, struck_trial};
 use framework::graph::Graph;
-use framework::probe::Off;
 use framework::protect::{Certified, Protection};
-use framework::reload::{Loader, Reload};
-use framework::run::{Place, Plan, Trial, protected_trial};
-use framework::strike::{Hit, Strike, struck_trial};
+use framework::trial::reload::{Loader, Reload};
+use framework::trial::{Place, Plan, Trial, protected_trial};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::record::Row;
 use crate::experiment::plot::svg::{Anchor, Canvas, Chart, WIDTH};
-use framework::strike::Target;
+use framework::fault_injection::Target;
 use std::collections::BTreeMap;
 
 /// Colours of tiers 1 and 2.

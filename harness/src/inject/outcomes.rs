@@ -3,7 +3,7 @@
 use super::record::{Outcome, Row};
 use super::summary::wilson;
 use crate::experiment::plot::svg::{Anchor, Canvas, Chart, WIDTH};
-use framework::strike::{Model, Target};
+use framework::fault_injection::{Model, Target};
 
 /// How a strike ends in the picture: an outcome, and the tier where there are several.
 const ENDS: [(&str, usize); 5] = [

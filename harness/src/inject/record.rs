@@ -1,6 +1,6 @@
 //! One row a strike: `strikes.csv`.
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What became of a strike.

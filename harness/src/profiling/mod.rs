@@ -12,9 +12,9 @@ use crate::people;
 use crate::records::Metadata;
 use crate::whole_file;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use framework::error::{Error, Result};
-use framework::id::Rank;
-use framework::run::RankReport;
+use framework::base::error::{Error, Result};
+use framework::base::id::Rank;
+use framework::trial::RankReport;
 use std::fs;
 use std::path::{Path, PathBuf};
 

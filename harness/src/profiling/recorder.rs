@@ -1,7 +1,7 @@
 //! What a rank remembers of its run: every span and what each superstep worked on, in memory, without a look at the clock of its own.
 
 use super::{nvtx, timeline};
-use framework::probe::{Activity, Probe, Stage};
+use framework::base::probe::{Activity, Probe, Stage};
 use std::ops::Range;
 use std::time::Duration;
 

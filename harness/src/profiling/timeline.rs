@@ -3,7 +3,7 @@
 use super::MARK;
 use super::recorder::{Recorder, Span};
 use crate::records::Metadata;
-use framework::probe::Stage;
+use framework::base::probe::Stage;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::time::Duration;

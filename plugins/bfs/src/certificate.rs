@@ -13,10 +13,11 @@
 //! judged is looked at in the same pass. Levels of ghosts are copied afresh from their owners.
 
 use crate::program::{LEVEL, UNREACHED};
+use framework::base::error::Result;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Lookup, Packed, Row};
-use framework::error::Result;
-use framework::fault::{Certificate, Scene, Verdict};
-use framework::id::{GlobalId, LocalId};
+use framework::fault_tolerance::{Certificate, Scene};
 
 /// Judges the levels of this rank's vertices.
 pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result<Certificate> {

@@ -11,16 +11,18 @@
 use crate::protection::Protection;
 use crate::source::Source;
 use crate::verify::verify;
-use framework::algorithm::{GraphAlgorithm, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::error::Result;
-use framework::fault::{FaultTolerance, Verdict};
+use framework::base::error::Result;
+use framework::base::format::grouped;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::FaultTolerance;
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
-use framework::id::{GlobalId, LocalId};
 use framework::op::{Scalars, VisitOp};
 use framework::step::Step;
-use framework::words::grouped;
 use serde_json::json;
 use std::sync::Arc;
 

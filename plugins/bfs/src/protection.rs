@@ -3,10 +3,12 @@
 
 use crate::certificate::certify;
 use crate::program::{LEVEL, UNREACHED};
-use framework::error::Result;
-use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
+use framework::base::error::Result;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, Window};
 use framework::field::Field;
-use framework::id::{GlobalId, LocalId};
+use framework::field::State;
 use framework::partition::Part;
 
 /// The rules of breadth-first search.

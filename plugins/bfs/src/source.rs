@@ -1,9 +1,9 @@
 //! The source option: four ways to name a vertex, one way to find it.
 
-use framework::answer::split_mix;
-use framework::error::{Error, Result};
+use framework::base::checksum::split_mix;
+use framework::base::error::{Error, Result};
+use framework::base::id::GlobalId;
 use framework::graph::Graph;
-use framework::id::GlobalId;
 use std::str::FromStr;
 
 /// How the source was named.

@@ -2,9 +2,9 @@
 
 use crate::program::UNREACHED;
 use framework::answer::{Answer, Values};
-use framework::fault::Verdict;
+use framework::base::id::GlobalId;
+use framework::base::verdict::Verdict;
 use framework::graph::Graph;
-use framework::id::GlobalId;
 use std::collections::VecDeque;
 
 /// Compares the answer with a plain search from `start`.

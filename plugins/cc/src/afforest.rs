@@ -6,9 +6,9 @@
 
 use crate::evidence::{FAR, NEAR};
 use crate::program::LABEL;
-use framework::answer::split_mix;
+use framework::base::checksum::split_mix;
+use framework::base::id::LocalId;
 use framework::field::{Bind, Changing};
-use framework::id::LocalId;
 use framework::op::{Access, Scalars, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;

@@ -15,10 +15,11 @@
 use crate::evidence::NEAR;
 use crate::forest::{Trees, up};
 use crate::program::LABEL;
+use framework::base::error::Result;
+use framework::base::id::LocalId;
+use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Row};
-use framework::error::Result;
-use framework::fault::{Certificate, Scene, Verdict};
-use framework::id::LocalId;
+use framework::fault_tolerance::{Certificate, Scene};
 use std::collections::HashMap;
 
 /// Arcs whose ends are asked for the most frequent label; chosen.

@@ -5,8 +5,8 @@
 //! the smaller label arrived, and the round.
 
 use crate::program::{LABEL, ROOT};
+use framework::base::id::LocalId;
 use framework::field::{Bind, Changing, Field, Share};
-use framework::id::LocalId;
 use framework::op::{Access, Scalars, VertexOp};
 use framework::partition::Part;
 

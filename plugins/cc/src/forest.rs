@@ -15,10 +15,10 @@
 
 use crate::evidence::{ENTRY, FAR, NEAR, ROUND};
 use crate::program::{LABEL, ROOT};
+use framework::base::error::Result;
+use framework::base::id::{GlobalId, LocalId};
+use framework::base::memory::Buf;
 use framework::certify::{Audit, Row, Rows};
-use framework::error::Result;
-use framework::id::{GlobalId, LocalId};
-use framework::memory::Buf;
 use framework::partition::Part;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

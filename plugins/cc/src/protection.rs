@@ -2,8 +2,9 @@
 
 use crate::certificate::certify;
 use crate::program::LABEL;
-use framework::error::Result;
-use framework::fault::{Certificate, FaultTolerance, Scene, Verdict, Window};
+use framework::base::error::Result;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::{Certificate, FaultTolerance, Scene, Window};
 
 /// From this superstep on labels are global numbers; before, local ones.
 const NAMED: u32 = 4;

@@ -1,7 +1,7 @@
 //! The serial check: a flood from each vertex in ascending ID, which meets the smallest vertex of a component first.
 
 use framework::answer::{Answer, Values};
-use framework::fault::Verdict;
+use framework::base::verdict::Verdict;
 use framework::graph::Graph;
 
 /// Compares the answer with a plain flood.

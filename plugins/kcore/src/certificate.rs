@@ -22,10 +22,11 @@
 //! the vertices.
 
 use crate::program::{DEGREE, STEP};
+use framework::base::error::Result;
+use framework::base::id::LocalId;
+use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Lookup, Packed, Row};
-use framework::error::Result;
-use framework::fault::{Certificate, Scene, Verdict};
-use framework::id::LocalId;
+use framework::fault_tolerance::{Certificate, Scene};
 use std::collections::BTreeMap;
 
 /// The first and the last step of a core number.

@@ -10,18 +10,20 @@
 
 use crate::protection::Protection;
 use crate::verify::verify;
-use framework::algorithm::{GraphAlgorithm, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::error::Result;
-use framework::fault::{FaultTolerance, Verdict};
+use framework::base::error::Result;
+use framework::base::format::grouped;
+use framework::base::id::LocalId;
+use framework::base::sum::Sum;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::FaultTolerance;
 use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
 use framework::graph::{Graph, View};
-use framework::id::LocalId;
 use framework::op::{Access, EdgeOp, Scalars, SelectOp, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
-use framework::sum::Sum;
-use framework::words::grouped;
 use serde_json::json;
 use std::sync::Arc;
 

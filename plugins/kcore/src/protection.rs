@@ -3,9 +3,11 @@
 
 use crate::certificate::certify;
 use crate::program::DEGREE;
-use framework::error::Result;
-use framework::fault::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, State, Verdict, Window};
-use framework::id::LocalId;
+use framework::base::error::Result;
+use framework::base::id::LocalId;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, Window};
+use framework::field::State;
 use framework::partition::Part;
 
 /// The rules of k-core.

@@ -2,7 +2,7 @@
 //! Source: Batagelj, Zaversnik, "An O(m) Algorithm for Cores Decomposition of Networks", 2003.
 
 use framework::answer::{Answer, Values};
-use framework::fault::Verdict;
+use framework::base::verdict::Verdict;
 use framework::graph::Graph;
 
 /// Compares the answer with a plain peel.

@@ -6,7 +6,7 @@
 //!
 //! Rules: ||x - Gx||_1 <= d * tolerance + rho, and |sum of x - 1| <= rho / (1 - d), with
 //! rho = 2^-52 * (largest in-degree + 4096 + n / 4096): the rounding of a row's sum, relative to ranks that sum to 1, with room
-//! for a global sum in blocks of 4,096 (ours is finer, `framework::sum`).
+//! for a global sum in blocks of 4,096 (ours is finer, `framework::base::sum`).
 //!
 //! *Complete.* G contracts by d in L1 (columns of the walk sum to 1), so with the fixed point x*: ||x - x*|| <= ||x - Gx|| +
 //! ||Gx - Gx*|| <= ||x - Gx|| + d ||x - x*||, hence ||x - x*|| <= (||x - Gx|| + rho) / (1 - d): an answer that passes lies within
@@ -17,11 +17,12 @@
 //! code with the supersteps.
 
 use crate::program::RANK;
+use framework::base::error::Result;
+use framework::base::id::LocalId;
+use framework::base::sum::Sum;
+use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Row};
-use framework::error::Result;
-use framework::fault::{Certificate, Scene, Verdict};
-use framework::id::LocalId;
-use framework::sum::Sum;
+use framework::fault_tolerance::{Certificate, Scene};
 
 /// What each thread adds up.
 #[derive(Default)]

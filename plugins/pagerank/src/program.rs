@@ -7,23 +7,26 @@
 //! where `sinks` is the rank of vertices without arcs out, spread over all vertices, so that the ranks sum to 1. Power
 //! iteration in f64 from 1/n; it stops when the ranks moved by at most the tolerance in L1, and then lies within
 //! tolerance * d / (1 - d) of the truth. Each sum runs over a row in fixed order, and global sums do not depend on order
-//! (`framework::sum`), so the ranks are equal bit for bit for any number of threads and ranks.
+//! (`framework::base::sum`), so the ranks are equal bit for bit for any number of threads and ranks.
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
 use crate::protection::Protection;
 use crate::verify::verify;
-use framework::algorithm::{GraphAlgorithm, Layout, Record, Tally};
+use framework::algorithm::{GraphAlgorithm, Record};
 use framework::answer::{Answer, AnswerSpec, Meaning, Values};
-use framework::error::Result;
-use framework::fault::{FaultTolerance, Verdict};
+use framework::base::error::Result;
+use framework::base::format::grouped;
+use framework::base::id::LocalId;
+use framework::base::tally::Tally;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::FaultTolerance;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Graph, View};
-use framework::id::LocalId;
 use framework::op::{Access, GatherOp, Scalars, Settled, VertexOp};
 use framework::partition::Part;
+use framework::step::Layout;
 use framework::step::Step;
-use framework::words::grouped;
 use serde_json::json;
 use std::sync::Arc;
 

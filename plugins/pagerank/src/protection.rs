@@ -8,8 +8,9 @@
 
 use crate::certificate::certify;
 use crate::program::{SHARE, divisor};
-use framework::error::Result;
-use framework::fault::{Certificate, Change, FaultTolerance, Round, Scene, Verdict, Window};
+use framework::base::error::Result;
+use framework::base::verdict::Verdict;
+use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Round, Scene, Window};
 
 /// The rules of PageRank.
 pub(crate) struct Protection {

@@ -1,7 +1,7 @@
 //! The serial check: power iteration by pushing, vertex after vertex, to a finer tolerance, and the distance in L1.
 
 use framework::answer::{Answer, Values};
-use framework::fault::Verdict;
+use framework::base::verdict::Verdict;
 use framework::graph::Graph;
 
 /// Rounding of two runs of some hundred rounds, far above what was seen (1e-15) and far below any tolerance in use.

@@ -1,8 +1,8 @@
 //! Prints what a GPU's memory and bus reach, as one JSON object of bytes a second. Part of `cargo xtask device-check`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints one line")]
 
-use framework::device::cuda::{bandwidth, devices};
-use framework::device::host::cores;
+use framework::cuda::{bandwidth, devices};
+use framework::host::cores;
 use std::process::ExitCode;
 
 /// Bytes of each copy, against caches of up to 100 MB, unless the first argument says otherwise.

@@ -25,8 +25,8 @@ mod write;
 pub(super) use write::replace_file;
 
 use super::{Csr, Graph, Ids, Incoming};
-use crate::error::{Error, Result};
-use crate::memory::{Array, Buf, Plain};
+use crate::base::error::{Error, Result};
+use crate::base::memory::{Array, Buf, Plain};
 use header::{HEADER, Kind, Place};
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -145,7 +145,7 @@ pub fn verify(path: &Path) -> Result<()> {
     if file.metadata().map_err(read_error)?.len() == 0 {
         return Err(problem(path, "an empty file, no .gcsr graph"));
     }
-    let map = Arc::new(crate::memory::map_file(&file).map_err(read_error)?);
+    let map = Arc::new(crate::base::memory::map_file(&file).map_err(read_error)?);
     verify_bytes(path, &map)?;
     open(path, &Backing::Mapped(&map)).map(drop)
 }

@@ -31,7 +31,7 @@ fn assert_same(one: &Graph, two: &Graph) {
     assert_eq!((one.name(), one.facts()), (two.name(), two.facts()));
     let by_number = |graph: &Graph| {
         let ids = graph.ids();
-        (0..ids.len() as u32).map(|v| ids.original(crate::id::GlobalId(v))).collect::<Vec<_>>()
+        (0..ids.len() as u32).map(|v| ids.original(crate::base::id::GlobalId(v))).collect::<Vec<_>>()
     };
     assert_eq!(by_number(one), by_number(two));
     assert_eq!(one.ids().ascending_order(), two.ids().ascending_order());
@@ -51,7 +51,7 @@ fn every_view_reads_back_as_it_was_written_and_a_mapped_file_is_not_copied() {
         {
             let graph = sample(directed, view);
             graph.write_gcsr(&path).expect("written");
-            let map = Arc::new(crate::memory::map_file(&fs::File::open(&path).expect("a file")).expect("mapped"));
+            let map = Arc::new(crate::base::memory::map_file(&fs::File::open(&path).expect("a file")).expect("mapped"));
             let mapped = open(&path, &Backing::Mapped(&map)).expect("a graph");
             assert_same(&graph, &mapped);
             assert_same(&graph, &read(&map).expect("a graph"));

@@ -3,8 +3,8 @@
 use super::super::{Graph, Ids, Incoming};
 use super::header::{HEADER, Header, Kind, Meta, Place};
 use super::{BLOCK, PAGE};
-use crate::error::{Error, Result};
-use crate::memory::bytes_of;
+use crate::base::error::{Error, Result};
+use crate::base::memory::bytes_of;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;

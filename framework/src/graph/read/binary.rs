@@ -13,7 +13,7 @@ use super::super::build::Kind;
 use super::super::text::{LoadStage, Text};
 use super::super::{Graph, Ids};
 use super::{Claims, Listing};
-use crate::error::Result;
+use crate::base::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -10,7 +10,7 @@ use super::super::build::Kind;
 use super::super::digits::{Number, byte, digits, integer, line_end, rest_is_blank, skip_blanks};
 use super::super::text::{Blocks, Fault, Pairs, Text};
 use super::{Claims, Listing};
-use crate::error::Result;
+use crate::base::error::Result;
 use std::ops::Range;
 use std::path::Path;
 

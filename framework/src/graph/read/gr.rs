@@ -10,7 +10,7 @@ use super::super::digits::{byte, line_end, rest_is_blank, skip_blanks};
 use super::super::text::{Fault, Text};
 use super::header::{Header, value, vertex};
 use super::{Claims, Listing};
-use crate::error::Result;
+use crate::base::error::Result;
 use std::ops::Range;
 
 const HEADER: &str = "`p sp VERTICES ARCS` before the first arc";

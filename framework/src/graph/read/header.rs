@@ -3,7 +3,7 @@
 use super::super::Graph;
 use super::super::digits::{Number, byte, integer, line_end, rest_is_blank};
 use super::super::text::{Fault, Text};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A header line: where it begins, where the next line begins, and its words.
 pub(super) struct Header<'a> {

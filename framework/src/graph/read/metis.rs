@@ -16,7 +16,7 @@ use super::super::digits::{byte, line_end, rest_is_blank, skip_blanks};
 use super::super::text::{Fault, Text};
 use super::header::{Header, value, vertex};
 use super::{Claims, Listing};
-use crate::error::Result;
+use crate::base::error::Result;
 use std::ops::Range;
 
 const HEADER: &str = "the header `VERTICES EDGES [FORMAT [WEIGHTS]]`, FORMAT up to three digits 0 or 1";

@@ -13,7 +13,7 @@ use super::super::digits::{byte, line_end, rest_is_blank, skip_blanks};
 use super::super::text::{Fault, Text};
 use super::header::{Header, value, vertex};
 use super::{Claims, Listing};
-use crate::error::Result;
+use crate::base::error::Result;
 use std::ops::Range;
 
 const BANNER: &str = "`%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric`";

@@ -11,7 +11,7 @@ use super::print;
 use crate::people::{say, with_causes};
 use crate::whole_file;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use super::device_title;
 use crate::experiment::plot::page::{self, table};
 use crate::experiment::plot::svg::{Anchor, Canvas, Theme, WIDTH, escaped, png, short, shortened};
-use framework::error::Result;
+use framework::base::error::Result;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use trace::analysis::{Bin, Merged, bins};

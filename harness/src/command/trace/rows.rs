@@ -1,6 +1,6 @@
 //! The analysis as CSV: file, rank, device, step, then the names of the JSON document's leaves. One row a device, or a step of one.
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use trace::document::{BreakdownReport, DeviceReport, Document, EventCounts, FileReport, OverlapReport, Parts};
 
 const BREAKDOWN: [&str; 4] = ["kernel_time_us", "compute_time_us", "non_compute_time_us", "idle_time_us"];

@@ -10,7 +10,7 @@ use super::collect::{self, Collected};
 use super::durable;
 use super::plan::Profile;
 use crate::people::say;
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
 

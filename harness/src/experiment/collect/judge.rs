@@ -6,7 +6,7 @@ use super::super::manifest::Manifest;
 use super::super::plan::Profile;
 use super::super::traces::{self, Traces};
 use super::super::verdict;
-use framework::error::Result;
+use framework::base::error::Result;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -8,8 +8,8 @@ pub(crate) use tables::text as table_text;
 
 use super::durable;
 use crate::people::say;
-use framework::error::Result;
-use framework::words::counted;
+use framework::base::error::Result;
+use framework::base::format::counted;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@ use super::super::attempt::Attempt;
 use super::super::manifest::Manifest;
 use super::super::verdict::{fields, rank_records};
 use super::judge::{Collected, Judged};
-use framework::error::{Error, Result};
-use framework::timing::FIELDS;
+use framework::base::error::{Error, Result};
+use framework::driver::clock::FIELDS;
 use serde_json::{Map, Value};
 
 /// A table: its header, then its rows.

@@ -16,7 +16,7 @@ use super::manifest::{FrozenMethod, Manifest};
 use super::plan::Profile;
 use crate::people::say;
 use clap::{Args, ValueHint};
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use svg::{Anchor, Canvas};

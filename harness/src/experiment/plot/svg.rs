@@ -1,6 +1,6 @@
 //! Drawing: a small SVG canvas whose colours are classes, so that one picture serves light pages, dark pages and paper.
 
-use framework::error::{Error, Result};
+use framework::base::error::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::fmt::Write;
 use std::path::PathBuf;

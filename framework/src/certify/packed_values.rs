@@ -1,0 +1,82 @@
+//! Copies of values that a certificate reads at random: derived ones, and numbers packed into as few bytes as they need, so that more
+//! of them stay in the cache.
+
+use crate::base::id::LocalId;
+use crate::base::memory::{Buf, Plain};
+use crate::field::Values;
+use crate::host::access::{at, prefetch};
+
+/// A value for every local vertex, computed for a certificate.
+pub struct Derived<T: Plain> {
+    pub(super) values: Buf<T>,
+}
+
+impl<T: Plain + Copy> Derived<T> {
+    /// The value at `v`.
+    #[inline(always)]
+    pub fn get(&self, v: LocalId) -> T {
+        *at(&self.values, v)
+    }
+
+    /// Asks for the value at `v` to be brought near.
+    #[inline(always)]
+    pub fn prefetch(&self, v: LocalId) {
+        prefetch(&self.values, v.index());
+    }
+}
+
+/// Numbers of a field, in the narrowest of three widths that keeps them apart and in order.
+pub enum Packed<'a> {
+    /// One byte each.
+    Bytes(Derived<u8>),
+    /// Two bytes each.
+    Shorts(Derived<u16>),
+    /// The field itself.
+    Words(Values<'a, u32>),
+}
+
+/// Numbers in order, the largest standing for `u32::MAX` and for nothing else.
+pub trait Lookup: Sync {
+    /// What stands for `u32::MAX`.
+    const INFINITE: u32;
+
+    /// The number at `v`.
+    fn get(&self, v: LocalId) -> u32;
+
+    /// The number at `v`, as the field has it.
+    #[inline(always)]
+    fn value(&self, v: LocalId) -> u32 {
+        let own = self.get(v);
+        if own == Self::INFINITE { u32::MAX } else { own }
+    }
+
+    /// Whether the number at `v` stands for `value`, as the field has it.
+    #[inline(always)]
+    fn is(&self, v: LocalId, value: u32) -> bool {
+        self.value(v) == value
+    }
+}
+
+impl Lookup for Derived<u8> {
+    const INFINITE: u32 = u8::MAX as u32;
+    #[inline(always)]
+    fn get(&self, v: LocalId) -> u32 {
+        Derived::get(self, v).into()
+    }
+}
+
+impl Lookup for Derived<u16> {
+    const INFINITE: u32 = u16::MAX as u32;
+    #[inline(always)]
+    fn get(&self, v: LocalId) -> u32 {
+        Derived::get(self, v).into()
+    }
+}
+
+impl Lookup for Values<'_, u32> {
+    const INFINITE: u32 = u32::MAX;
+    #[inline(always)]
+    fn get(&self, v: LocalId) -> u32 {
+        Values::get(*self, v)
+    }
+}
