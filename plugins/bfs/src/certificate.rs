@@ -12,7 +12,7 @@
 //! Cost: one pass over the arcs in, one value each, of a copy in one or two bytes where the levels fit; that it stands for the levels
 //! judged is looked at in the same pass. Levels of ghosts are copied afresh from their owners.
 
-use crate::program::{LEVEL, UNREACHED};
+use crate::fields::{LEVEL, UNREACHED};
 use framework::base::error::Result;
 use framework::base::id::{GlobalId, LocalId};
 use framework::base::verdict::Verdict;

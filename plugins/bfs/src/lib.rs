@@ -1,12 +1,14 @@
 //! Breadth-first search as a plugin: the program, its source option, the certificate, and the serial check.
 
-mod certificate;
-mod program;
-mod protection;
+mod fields;
 mod source;
 mod verify;
+mod certificate;
+mod protection;
+mod program;
 
-pub use program::{Bfs, LEVEL, UNREACHED};
+pub use fields::{LEVEL, UNREACHED};
+pub use program::Bfs;
 pub use source::Source;
 
 framework::inventory::submit! {

@@ -8,6 +8,7 @@
 //! Sources: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; Merrill, Garland, Grimshaw,
 //! "Scalable GPU Graph Traversal", PPoPP 2012.
 
+use crate::fields::{LEVEL, UNREACHED};
 use crate::protection::Protection;
 use crate::source::Source;
 use crate::verify::verify;
@@ -19,18 +20,12 @@ use framework::base::id::{GlobalId, LocalId};
 use framework::base::tally::Tally;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::FaultTolerance;
-use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
+use framework::field::{Bind, Changing, FieldSpec};
 use framework::graph::{Graph, View};
 use framework::op::{Scalars, VisitOp};
 use framework::step::Step;
 use serde_json::json;
 use std::sync::Arc;
-
-/// The level of a vertex that no path leads to.
-pub const UNREACHED: u32 = u32::MAX;
-
-/// Distance from the source, in edges.
-pub const LEVEL: Field<u32> = Field::<u32>::new("level", Share::Both(Merge::Min), UNREACHED);
 
 /// Breadth-first search from one source.
 #[derive(clap::Args, Clone, Debug)]

@@ -2,7 +2,7 @@
 //! again from the levels of the vertices with arcs into it, which are final at the boundary.
 
 use crate::certificate::certify;
-use crate::program::{LEVEL, UNREACHED};
+use crate::fields::{LEVEL, UNREACHED};
 use framework::base::error::Result;
 use framework::base::id::{GlobalId, LocalId};
 use framework::base::verdict::Verdict;

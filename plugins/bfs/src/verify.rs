@@ -1,6 +1,6 @@
 //! The serial check: a queue, one vertex after the other, and a comparison level by level.
 
-use crate::program::UNREACHED;
+use crate::fields::UNREACHED;
 use framework::answer::{Answer, Values};
 use framework::base::id::GlobalId;
 use framework::base::verdict::Verdict;

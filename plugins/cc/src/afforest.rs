@@ -5,7 +5,7 @@
 //! Labels read from the field are checked before they are followed.
 
 use crate::evidence::{FAR, NEAR};
-use crate::program::LABEL;
+use crate::fields::LABEL;
 use framework::base::checksum::split_mix;
 use framework::base::id::LocalId;
 use framework::field::{Bind, Changing};

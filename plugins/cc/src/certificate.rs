@@ -13,8 +13,8 @@
 //! Cost: one pass over the arcs; the proof of the third rule takes a walk for every vertex without a smaller first neighbour.
 
 use crate::evidence::NEAR;
+use crate::fields::LABEL;
 use crate::forest::{Trees, up};
-use crate::program::LABEL;
 use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;

@@ -4,7 +4,7 @@
 //! neighbour, are a spanning forest ([`crate::forest`]). A tree whose label falls in a boundary round keeps the vertex at which
 //! the smaller label arrived, and the round.
 
-use crate::program::{LABEL, ROOT};
+use crate::fields::{LABEL, ROOT};
 use framework::base::id::LocalId;
 use framework::field::{Bind, Changing, Field, Share};
 use framework::op::{Access, Scalars, VertexOp};

@@ -14,7 +14,7 @@
 //! Source: Jayanti, Tarjan, "Concurrent Disjoint Set Union", Distributed Computing 2021 (here linked by number).
 
 use crate::evidence::{ENTRY, FAR, NEAR, ROUND};
-use crate::program::{LABEL, ROOT};
+use crate::fields::{LABEL, ROOT};
 use framework::base::error::Result;
 use framework::base::id::{GlobalId, LocalId};
 use framework::base::memory::Buf;

@@ -1,14 +1,16 @@
 //! Connected components as a plugin: the program, the rules of Afforest, the certificate with its evidence, and the serial check.
 
-mod afforest;
-mod certificate;
+mod fields;
+mod verify;
 mod evidence;
 mod forest;
-mod program;
+mod certificate;
 mod protection;
-mod verify;
+mod afforest;
+mod program;
 
-pub use program::{Cc, LABEL};
+pub use fields::LABEL;
+pub use program::Cc;
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<Cc>("cc", "weakly connected components, labelled by their smallest ID")

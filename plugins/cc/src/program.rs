@@ -11,6 +11,7 @@
 
 use crate::afforest::{Compress, HookFirst, HookNth, HookRest, HookRoots, OwnLabel, giant};
 use crate::evidence::{Date, ENTRY, Enter, FAR, Hear, NEAR, ROUND, SEEN, Settle};
+use crate::fields::{LABEL, ROOT};
 use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record};
@@ -21,7 +22,7 @@ use framework::base::id::LocalId;
 use framework::base::tally::Tally;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::FaultTolerance;
-use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
+use framework::field::{Bind, Changing, FieldSpec};
 use framework::graph::{Graph, View};
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
@@ -29,11 +30,6 @@ use framework::step::Step;
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// While a part is contracted: the parent, by local number. Then: the smallest global number known.
-pub const LABEL: Field<u32> = Field::<u32>::new("label", Share::Both(Merge::Min), 0);
-/// The root of the tree, by local number; used on several ranks only.
-pub(crate) const ROOT: Field<u32> = Field::<u32>::new("root", Share::Private, 0);
 
 /// Weakly connected components.
 #[derive(clap::Args, Clone, Debug)]

@@ -1,7 +1,7 @@
 //! How components are guarded: labels are hooked in place, so no update can be repeated and nothing is marked; labels only fall.
 
 use crate::certificate::certify;
-use crate::program::LABEL;
+use crate::fields::LABEL;
 use framework::base::error::Result;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::{Certificate, FaultTolerance, Scene, Window};

@@ -21,7 +21,7 @@
 //! Cost: one pass over the arcs, one value each, of a copy of the steps in one or two bytes where they fit; and for all cores one over
 //! the vertices.
 
-use crate::program::{DEGREE, STEP};
+use crate::fields::{DEGREE, STEP};
 use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;

@@ -1,11 +1,13 @@
 //! k-core as a plugin: the program, its options, the certificate, and the serial check.
 
-mod certificate;
-mod program;
-mod protection;
+mod fields;
 mod verify;
+mod certificate;
+mod protection;
+mod program;
 
-pub use program::{DEGREE, KCore, STEP};
+pub use fields::{DEGREE, STEP};
+pub use program::KCore;
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<KCore>("kcore", "the k-core, or the core number of every vertex")

@@ -8,6 +8,7 @@
 //! Sources: Seidman, "Network Structure and Minimum Degree", Social Networks 1983; Dasari, Ranjan, Zubair, "ParK", Big Data 2014;
 //! Kabir, Madduri, "Parallel k-Core Decomposition on Multicore Platforms", IPDPSW 2017.
 
+use crate::fields::{DEGREE, LOSS, STEP};
 use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record};
@@ -19,20 +20,13 @@ use framework::base::sum::Sum;
 use framework::base::tally::Tally;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::FaultTolerance;
-use framework::field::{Bind, Changing, Field, FieldSpec, Merge, Share};
+use framework::field::{Bind, Changing, FieldSpec};
 use framework::graph::{Graph, View};
 use framework::op::{Access, EdgeOp, Scalars, SelectOp, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use serde_json::json;
 use std::sync::Arc;
-
-/// Neighbours not yet removed, at least the level peeled: in the end the core number (for one k: whether it is in the core).
-pub const DEGREE: Field<u32> = Field::<u32>::new("degree", Share::Private, 0);
-/// Neighbours of a ghost removed here, on their way to its owner.
-const LOSS: Field<u32> = Field::<u32>::new("loss", Share::ToOwner(Merge::Add), 0);
-/// The superstep in which a vertex was removed; kept for the certificate only.
-pub const STEP: Field<u32> = Field::<u32>::new("step", Share::Private, u32::MAX);
 
 /// Peeling by degree.
 #[derive(clap::Args, Clone, Debug)]

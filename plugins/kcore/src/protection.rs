@@ -2,7 +2,7 @@
 //! have `change(v) = 1`; the neighbours it has left are counted again.
 
 use crate::certificate::certify;
-use crate::program::DEGREE;
+use crate::fields::DEGREE;
 use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;

@@ -16,7 +16,7 @@
 //! Cost: one pass over the vertices for x / outdegree, one over the arcs in. Both compute in an order of their own and share no
 //! code with the supersteps.
 
-use crate::program::RANK;
+use crate::fields::RANK;
 use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::sum::Sum;

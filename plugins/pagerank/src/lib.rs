@@ -1,11 +1,13 @@
 //! PageRank as a plugin: the program, its options, the certificate, and the serial check.
 
-mod certificate;
-mod program;
-mod protection;
+mod fields;
 mod verify;
+mod certificate;
+mod protection;
+mod program;
 
-pub use program::{PageRank, RANK};
+pub use fields::RANK;
+pub use program::PageRank;
 
 framework::inventory::submit! {
     framework::algorithm::Registration::new::<PageRank>("pagerank", "rank by random walk with restart, f64")

@@ -11,6 +11,7 @@
 //! Cost a round: every arc once; `rank / outdegree` is kept instead of the rank, so an arc reads one number.
 //! Source: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", Stanford 1999.
 
+use crate::fields::{RANK, SHARE, divisor};
 use crate::protection::Protection;
 use crate::verify::verify;
 use framework::algorithm::{GraphAlgorithm, Record};
@@ -21,7 +22,7 @@ use framework::base::id::LocalId;
 use framework::base::tally::Tally;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::FaultTolerance;
-use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
+use framework::field::{Bind, Changing, FieldSpec, Frozen};
 use framework::graph::{Graph, View};
 use framework::op::{Access, GatherOp, Scalars, Settled, VertexOp};
 use framework::partition::Part;
@@ -29,11 +30,6 @@ use framework::step::Layout;
 use framework::step::Step;
 use serde_json::json;
 use std::sync::Arc;
-
-/// Rank over out-degree, which is what an arc brings; a sink keeps its rank whole, and nobody gathers it.
-pub(crate) const SHARE: Field<f64> = Field::real("share", Share::FromOwner, 0.0);
-/// The next round's; in the end the rank.
-pub const RANK: Field<f64> = Field::real("rank", Share::Private, 0.0);
 
 /// Vertices listed in the result record.
 const TOP: usize = 10;
@@ -61,11 +57,6 @@ fn damping(text: &str) -> Result<f64, String> {
 fn tolerance(text: &str) -> Result<f64, String> {
     let t = text.parse::<f64>().ok().filter(|t| *t > 0.0 && t.is_finite());
     t.ok_or_else(|| "the tolerance is a number above 0".into())
-}
-
-/// Out-degree as a divisor: a sink keeps its rank whole.
-pub(crate) fn divisor(degree: u64) -> f64 {
-    degree.max(1) as f64
 }
 
 struct Start;

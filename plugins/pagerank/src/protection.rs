@@ -7,7 +7,7 @@
 //! `rho = 2^-52 * (max in-degree + 4096 + n / 4096)`, and errors of the sum add up to at most `rho / (1 - d)` over all rounds.
 
 use crate::certificate::certify;
-use crate::program::{SHARE, divisor};
+use crate::fields::{SHARE, divisor};
 use framework::base::error::Result;
 use framework::base::verdict::Verdict;
 use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Round, Scene, Window};
