@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::gate::Report;
-use crate::runner;
-use crate::workspace::{cargo, program};
+use crate::workspace::{Workspace, cargo, program};
+use crate::{floors, runner};
 
 /// Feature sets that are linted, tested and documented, each by name.
 const FEATURE_SETS: [(&str, &[&str]); 1] = [("default", &[])];
@@ -15,20 +15,26 @@ const FEATURE_SETS: [(&str, &[&str]); 1] = [("default", &[])];
 /// When cargo cannot be asked.
 pub(crate) fn run() -> Result<bool> {
     let mut report = Report::default();
-    before_tests(&mut report);
+    before_tests(&mut report)?;
     tests(&mut report, |_| {});
     after_tests(&mut report);
     Ok(report.close(|_| false))
 }
 
-/// Formatting and lints: what is cheap to see comes first.
-pub(crate) fn before_tests(report: &mut Report) {
+/// Formatting, floors and lints: what is cheap to see comes first.
+///
+/// # Errors
+/// When cargo cannot be asked.
+pub(crate) fn before_tests(report: &mut Report) -> Result<()> {
     report.run("fmt", cargo().args(["fmt", "--all", "--check"]));
+    let workspace = Workspace::find()?;
+    report.say("floors", floors::check(&workspace));
     for (set, features) in FEATURE_SETS {
         let mut clippy = cargo();
         clippy.args(["clippy", "--workspace", "--all-targets"]).args(features).args(["--", "-D", "warnings"]);
         report.run(&format!("clippy ({set})"), &mut clippy);
     }
+    Ok(())
 }
 
 /// Tests and doctests; `prepare` may add to the environment, and makes tests say what they could not run.

@@ -1,19 +1,20 @@
-//! The project's own commands: `cargo xtask check | test | bench | campaign | device-check`.
+//! The project's own commands: `cargo xtask check | floors | test | bench | campaign | device-check`.
 //!
 //! `check` is what one runs before a push, `test` is everything this machine can run with a list of what it could not,
 //! `bench` measures our kernels, `bench --compare` our engine against others on the same graphs, `campaign` is for long measurements.
 //! Nothing of the product depends on this crate.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through them")]
 
-mod bench;
-mod campaign;
-mod check;
-mod device_check;
-mod gate;
+mod workspace;
 mod requirement;
 mod runner;
+mod gate;
+mod floors;
+mod check;
+mod campaign;
 mod test;
-mod workspace;
+mod bench;
+mod device_check;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Formatting, lints, fast tests, documentation, licences
     Check,
+    /// Only the gate of `check` that keeps imports going down
+    Floors,
     /// `check`, and everything else that this machine can run
     Test(test::Options),
     /// On a machine with a GPU: laws, answers and figures of the cuda device
@@ -43,6 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check => check::run(),
+        Command::Floors => workspace::Workspace::find().and_then(|workspace| floors::check(&workspace)).map(|()| true),
         Command::Test(options) => test::run(&options),
         Command::DeviceCheck(options) => device_check::run(&options),
         Command::Bench(options) => bench::run(&options),

@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         requirement::install_missing(&workspace.setup())?;
     }
     let mut report = Report::default();
-    check::before_tests(&mut report);
+    check::before_tests(&mut report)?;
     // By package, as `cargo run` selects it: other members' features would make it another build.
     let packages: BTreeSet<String> = workspace.targets("bin").into_iter().map(|(package, _)| package).collect();
     if packages.is_empty() {

@@ -42,6 +42,36 @@ impl Workspace {
         self.target.join("setup")
     }
 
+    /// The folder and the root file of every crate: its library, or the program where there is none.
+    pub(crate) fn libraries(&self) -> Vec<(PathBuf, PathBuf)> {
+        let root = |package: &Value| {
+            let targets = package["targets"].as_array()?;
+            let of_kind =
+                |kind: &str| targets.iter().find(|t| t["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == kind)));
+            let source = of_kind("lib").or_else(|| of_kind("bin"))?["src_path"].as_str()?;
+            Some((Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(), PathBuf::from(source)))
+        };
+        self.packages.iter().filter_map(root).collect()
+    }
+
+    /// The folder of every crate, from the root on, and those of the crates of this workspace that it depends on.
+    pub(crate) fn dependencies(&self) -> Vec<(String, Vec<String>)> {
+        let folder = |path: &Value| {
+            let path = Path::new(path.as_str()?);
+            Some(path.strip_prefix(&self.root).ok()?.to_str()?.to_owned())
+        };
+        let own = |package: &Value| folder(&package["manifest_path"])?.strip_suffix("/Cargo.toml").map(str::to_owned);
+        let others = |package: &Value| -> Vec<String> {
+            package["dependencies"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|other| folder(&other["path"]))
+                .collect()
+        };
+        self.packages.iter().filter_map(|package| Some((own(package)?, others(package)))).collect()
+    }
+
     /// `(package, target)` for every target of a kind (`bin`, `bench`), this crate's own left out.
     pub(crate) fn targets(&self, kind: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();
