@@ -382,8 +382,8 @@ GK_DEVICE void guarded_select(const Call& call, const Frontier& frontier, const 
     extern "C" __global__ void __launch_bounds__(BLOCK) name##_listed(const Call call, const Frontier frontier, const List list, u32 with_ghosts, u32 joins) { listed<Rule>(call, frontier, list, with_ghosts, joins); } \
     GK_KERNEL(name##_listed)
 
-// Of those that `sift` runs over.
-#define GK_SIFT(name, Rule) \
+// Of those that `filter_changed` runs over.
+#define GK_FILTER_CHANGED(name, Rule) \
     GK_LISTED(name, Rule) \
     extern "C" __global__ void __launch_bounds__(BLOCK, GUARDED_BLOCKS) name##_guarded_listed(const Call call, const Frontier frontier, const List list, u32 with_ghosts, u32 joins, const Watch watch) { guarded_listed<Rule>(call, frontier, list, with_ghosts, joins, watch); } \
     GK_KERNEL(name##_guarded_listed)

@@ -49,7 +49,7 @@ pub trait GraphAlgorithm: Send {
 
     /// Called before [`GraphAlgorithm::fields`] in runs whose answer will be certified: from here on it declares and keeps what its
     /// certificate needs. Other runs neither have those fields nor write them.
-    fn keep_evidence(&mut self) {}
+    fn enable_certificate_fields(&mut self) {}
 
     /// Puts the first state in place. Fields hold their initial values already. The tally, agreed by all ranks, is what the
     /// first superstep finds in `step.total`.
@@ -98,12 +98,12 @@ pub trait GraphAlgorithm: Send {
     }
 
     /// What it keeps between supersteps outside its fields, as words that are equal on all ranks: part of every snapshot.
-    fn memory(&self) -> Vec<u64> {
+    fn save(&self) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Takes back what [`GraphAlgorithm::memory`] gave. Words may come from a file: bad ones must do no more harm than a wrong answer.
-    fn recall(&mut self, _memory: &[u64]) {}
+    /// Takes back what [`GraphAlgorithm::save`] gave. Words may come from a file: bad ones must do no more harm than a wrong answer.
+    fn restore(&mut self, _memory: &[u64]) {}
 
     /// Whether fields mean the same on another number of ranks (they hold no local numbers). If not, a run resumed on another
     /// number starts over.

@@ -113,19 +113,19 @@ pub trait VertexOp: Sync {
     }
     /// The rule. What true means is said by the operator that runs it.
     fn vertex<A: Access>(&self, view: Self::View<'_>, part: &Part, v: LocalId) -> bool;
-    /// Whether `wants` is asked first.
-    const IS_PICKY: bool = false;
+    /// Whether `accepts` is asked first.
+    const FILTERS: bool = false;
     /// Whether `vertex` has anything to do at `v`. Asked for whole words of vertices before any of them is treated, and best
     /// written without branches: where few vertices, or unpredictable ones, are wanted, that saves a misprediction each.
     #[inline(always)]
-    fn wants(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) -> bool {
+    fn accepts(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) -> bool {
         true
     }
-    /// How far `warm` runs ahead of `vertex`; 0 for never.
+    /// How far `prefetch` runs ahead of `vertex`; 0 for never.
     const AHEAD: u32 = 0;
     /// Asks for what `vertex` will read to be brought near.
     #[inline(always)]
-    fn warm(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
+    fn prefetch(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
 }
 
 /// A rule that sums over the arcs into each vertex, in fixed order, then settles the vertex.
@@ -144,14 +144,14 @@ pub trait GatherOp: Sync {
     fn gather(&self, view: Self::View<'_>, src: LocalId) -> f64;
     /// Asks for what `gather` will read to be brought near.
     #[inline(always)]
-    fn warm(&self, _view: Self::View<'_>, _src: LocalId) {}
+    fn prefetch(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.
-    fn settle(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled;
+    fn settle(&self, view: Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> GatherResult;
 }
 
 /// What a vertex settled on. The operator adds these up over all vertices.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Settled {
+pub struct GatherResult {
     /// The value.
     pub value: f64,
     /// How far it lies from the one before, at least 0: their sum is [`Tally::residual`](crate::base::tally::Tally).

@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use framework::base::memory::Buf;
-use framework::host::{Line, Pool, Waiting};
+use framework::host::{CachePadded, IdlePolicy, Pool};
 use std::hint::black_box;
 
 const WORDS: usize = 64 << 20;
@@ -17,10 +17,10 @@ fn bandwidth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bandwidth");
     group.sample_size(10).throughput(Throughput::Bytes(8 * WORDS as u64));
     for threads in [1, 2] {
-        let pool = Pool::new(threads, Waiting::Spin);
+        let pool = Pool::new(threads, IdlePolicy::Spin);
         group.bench_function(format!("read/{threads}"), |bencher| {
             bencher.iter(|| {
-                let mut sums: Vec<Line<u64>> = (0..threads).map(|_| Line(0)).collect();
+                let mut sums: Vec<CachePadded<u64>> = (0..threads).map(|_| CachePadded(0)).collect();
                 pool.chunks_with(&mut sums, WORDS / PIECE, |sum, piece| {
                     *sum =
                         from[piece * PIECE..(piece + 1) * PIECE].iter().fold(*sum, |sum, word| sum.wrapping_add(*word));
@@ -30,7 +30,7 @@ fn bandwidth(criterion: &mut Criterion) {
         });
         group.bench_function(format!("copy/{threads}"), |bencher| {
             bencher.iter(|| {
-                let mut none: Vec<Line<()>> = (0..threads).map(|_| Line(())).collect();
+                let mut none: Vec<CachePadded<()>> = (0..threads).map(|_| CachePadded(())).collect();
                 let mut pieces: Vec<&mut [u64]> = to.chunks_mut(PIECE).collect();
                 pool.chunks_over(&mut none, &mut pieces, |(), piece, to| {
                     to.copy_from_slice(&from[piece * PIECE..(piece + 1) * PIECE]);

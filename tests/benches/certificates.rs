@@ -19,7 +19,7 @@ use framework::op::{Access, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
 use framework::trial::judge;
-use framework::trial::{Place, trial};
+use framework::trial::{Placement, trial};
 use graphalg_tests::{Case, cases};
 use std::io::Write;
 use std::time::Duration;
@@ -98,11 +98,11 @@ impl GraphAlgorithm for ArcScan {
 
 fn scan(graph: &Graph, view: View, threads: usize, reals: bool, rounds: u64) -> Duration {
     let make = || Ok(Box::new(ArcScan { view, reals, rounds: rounds as u32 }) as Box<dyn GraphAlgorithm>);
-    trial(graph, Place::new(1, threads), &make, &|_| Off).expect("a run").ranks[0].timing.graph_update
+    trial(graph, Placement::new(1, threads), &make, &|_| Off).expect("a run").ranks[0].timing.graph_update
 }
 
 fn certificate(case: &Case, graph: &Graph, threads: usize, rounds: u64) -> Duration {
-    let judged = judge(graph, Place::new(1, threads), &|| case.make(), rounds as usize, &|_, _| {}).expect("a run");
+    let judged = judge(graph, Placement::new(1, threads), &|| case.make(), rounds as usize, &|_, _| {}).expect("a run");
     judged.iter().map(|ranks| ranks[0].took).sum()
 }
 

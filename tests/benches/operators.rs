@@ -12,12 +12,12 @@ use framework::base::verdict::Verdict;
 use framework::driver::clock::Timing;
 use framework::field::{Bind, Changing, Field, FieldSpec, Frozen, Share};
 use framework::graph::{Generator, Graph, Recipe, View};
-use framework::host::{Pool, Waiting};
-use framework::op::{Access, EdgeOp, GatherOp, SelectOp, Settled, VertexOp, VisitOp};
+use framework::host::{IdlePolicy, Pool};
+use framework::op::{Access, EdgeOp, GatherOp, GatherResult, SelectOp, VertexOp, VisitOp};
 use framework::partition::Part;
 use framework::step::Layout;
 use framework::step::Step;
-use framework::trial::{Place, trial};
+use framework::trial::{Placement, trial};
 use std::time::Duration;
 
 const COUNT: Field<u32> = Field::<u32>::new("count", Share::Private, 0);
@@ -120,13 +120,13 @@ impl GatherOp for Gather {
         now.get(src)
     }
     #[inline(always)]
-    fn warm(&self, (now, _): Self::View<'_>, src: LocalId) {
+    fn prefetch(&self, (now, _): Self::View<'_>, src: LocalId) {
         now.prefetch(src);
     }
     #[inline(always)]
-    fn settle(&self, (_, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled {
+    fn settle(&self, (_, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> GatherResult {
         next.set(v, 0.5 + 0.5 * sum / degree.max(1) as f64);
-        Settled::default()
+        GatherResult::default()
     }
 }
 
@@ -176,7 +176,7 @@ impl GraphAlgorithm for Repeat {
             }
             Operator::ForEach => Tally::active(step.count_each(&Count)),
             Operator::TouchAll => {
-                step.touch_all();
+                step.mark_all_dirty();
                 Tally::active(1)
             }
             Operator::TouchFew => step.for_boundary(&Few),
@@ -200,7 +200,7 @@ impl GraphAlgorithm for Repeat {
 }
 
 /// The time of `rounds` supersteps.
-fn time(graph: &Graph, place: Place, operator: Operator, rounds: u32, of: fn(&Timing) -> Duration) -> Duration {
+fn time(graph: &Graph, place: Placement, operator: Operator, rounds: u32, of: fn(&Timing) -> Duration) -> Duration {
     let make = || Ok(Box::new(Repeat { operator, rounds }) as Box<dyn GraphAlgorithm>);
     of(&trial(graph, place, &make, &|_| Off).expect("a run").ranks[0].timing)
 }
@@ -232,7 +232,7 @@ fn operators(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("operators");
     group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(800));
     for threads in [1, 2] {
-        let place = Place::new(1, threads);
+        let place = Placement::new(1, threads);
         let id = |name: &str, graph: &Graph| {
             BenchmarkId::new(format!("{name} {}", graph.name()), format!("{threads} threads"))
         };
@@ -251,7 +251,7 @@ fn operators(criterion: &mut Criterion) {
             });
         }
     }
-    let place = Place::new(2, 1);
+    let place = Placement::new(2, 1);
     for (name, operator) in [("exchange-all", Operator::TouchAll), ("exchange-few", Operator::TouchFew)] {
         for graph in [&kron, &grid] {
             group.throughput(Throughput::Elements(graph.vertices() as u64));
@@ -267,7 +267,7 @@ fn operators(criterion: &mut Criterion) {
 fn regions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("region");
     group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(800));
-    for (name, waiting) in [("spin", Waiting::Spin), ("park", Waiting::Park)] {
+    for (name, waiting) in [("spin", IdlePolicy::Spin), ("park", IdlePolicy::Park)] {
         for threads in [1, 2] {
             let pool = Pool::new(threads, waiting);
             let id = BenchmarkId::new(name, format!("{threads} threads"));

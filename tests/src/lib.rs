@@ -12,10 +12,10 @@ use framework::base::probe::{Off, Probe};
 use framework::base::verdict::Verdict;
 use framework::device::Kernels;
 use framework::graph::Graph;
-use framework::protect::{Protection, Resumable};
+use framework::protect::{CheckpointSet, Protection};
 use framework::step::Step;
-use framework::trial::{Judged, judge};
-use framework::trial::{Place, Plan, Trial, protected_trial, trial};
+use framework::trial::{CertificateResult, judge};
+use framework::trial::{Placement, Trial, TrialConfig, protected_trial, trial};
 use plugin_bfs as _;
 use plugin_cc as _;
 use plugin_kcore as _;
@@ -88,7 +88,7 @@ impl Case {
     /// # Errors
     /// Whatever the run reports.
     pub fn run(&self, graph: &Graph, ranks: usize, threads: usize) -> Result<Trial<Off>> {
-        self.run_at(graph, Place::new(ranks, threads))
+        self.run_at(graph, Placement::new(ranks, threads))
     }
 
     /// One trial there, with a probe on each rank.
@@ -98,7 +98,7 @@ impl Case {
     pub fn run_probed<P: Probe>(
         &self,
         graph: &Graph,
-        place: Place<'_>,
+        place: Placement<'_>,
         probe: &(dyn Fn(Rank) -> P + Sync),
     ) -> Result<Trial<P>> {
         trial(graph, place, &|| self.make(), probe)
@@ -118,9 +118,9 @@ impl Case {
         attempts: usize,
         tamper: &(dyn Fn(&mut Step<'_>, usize) + Sync),
     ) -> Result<Vec<Verdict>> {
-        let judged = judge(graph, Place::new(place.0, place.1), &|| self.make(), attempts, tamper)?;
-        let one = |judged: Judged| judged.certificate.expect("every plugin has a certificate").verdict;
-        let all = |ranks: Vec<Judged>| ranks.into_iter().map(one).fold(Verdict::Sound, Verdict::and);
+        let judged = judge(graph, Placement::new(place.0, place.1), &|| self.make(), attempts, tamper)?;
+        let one = |judged: CertificateResult| judged.certificate.expect("every plugin has a certificate").verdict;
+        let all = |ranks: Vec<CertificateResult>| ranks.into_iter().map(one).fold(Verdict::Sound, Verdict::and);
         Ok(judged.into_iter().map(all).collect())
     }
 
@@ -133,9 +133,9 @@ impl Case {
         graph: &Graph,
         (ranks, threads): (usize, usize),
         protection: &Protection,
-        resumable: Option<&Resumable>,
+        resumable: Option<&CheckpointSet>,
     ) -> Result<Trial<Off>> {
-        let plan = Plan { place: Place::new(ranks, threads), protection, resumable, reload: None };
+        let plan = TrialConfig { place: Placement::new(ranks, threads), protection, resumable, reload: None };
         protected_trial(graph, &plan, &|| self.make(), &|_| Off)
     }
 
@@ -143,7 +143,7 @@ impl Case {
     ///
     /// # Errors
     /// Whatever the run reports.
-    pub fn run_at(&self, graph: &Graph, place: Place<'_>) -> Result<Trial<Off>> {
+    pub fn run_at(&self, graph: &Graph, place: Placement<'_>) -> Result<Trial<Off>> {
         trial(graph, place, &|| self.make(), &|_| Off)
     }
 }

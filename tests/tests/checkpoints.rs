@@ -2,7 +2,7 @@
 //! flipped or foreign is refused by name and the one before is used.
 
 use framework::graph::Graph;
-use framework::protect::{Checkpoints, Interval, Protection, Resumable, fingerprint};
+use framework::protect::{CheckpointSet, Checkpoints, Interval, Protection, fingerprint};
 use graphalg_tests::{Case, cases, graphs};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn a_run_goes_on_from_any_checkpoint_on_any_number_of_ranks() {
                 assert_eq!(whole.answer, plain.answer, "{case} on {name}");
                 // From the newest, and from the two before it.
                 for _ in 0..3 {
-                    let (found, refused) = Resumable::find(&checkpoints).expect("a folder");
+                    let (found, refused) = CheckpointSet::find(&checkpoints).expect("a folder");
                     assert_eq!(refused, Vec::<String>::new(), "{case} on {name}");
                     let Some(found) = found else { break };
                     for others in [1, 2, 3, 4] {
@@ -87,7 +87,7 @@ fn a_broken_checkpoint_is_refused_by_name_and_the_one_before_is_used() {
     let all = files(folder.path());
     let victim = all.last().expect("a checkpoint").clone();
     let sound = fs::read(&victim).expect("read");
-    let (best, _) = Resumable::find(&checkpoints).expect("a folder");
+    let (best, _) = CheckpointSet::find(&checkpoints).expect("a folder");
     let best = best.expect("one").index;
     let other = on_disk(folder.path(), "other", &graph);
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -112,7 +112,7 @@ fn a_broken_checkpoint_is_refused_by_name_and_the_one_before_is_used() {
         (foreign, "is foreign"),
     ] {
         fs::write(&victim, &bytes).expect("written");
-        let (found, refused) = Resumable::find(&checkpoints).expect("a folder");
+        let (found, refused) = CheckpointSet::find(&checkpoints).expect("a folder");
         let named = refused.iter().any(|line| line.contains(words) && line.contains(victim.to_str().expect("utf-8")));
         assert!(named, "{words}: {refused:?}");
         let found = found.expect("the one before");
@@ -122,7 +122,7 @@ fn a_broken_checkpoint_is_refused_by_name_and_the_one_before_is_used() {
         assert_eq!(resumed.answer, whole.answer, "{words}");
     }
     fs::remove_file(&victim).expect("removed");
-    let (found, refused) = Resumable::find(&checkpoints).expect("a folder");
+    let (found, refused) = CheckpointSet::find(&checkpoints).expect("a folder");
     assert_eq!(found.expect("the one before").index, best - 1);
     assert!(
         refused.iter().any(|line| line.contains("is not whole on every rank: 1 of 2 parts are there")),

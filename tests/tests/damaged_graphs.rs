@@ -8,7 +8,7 @@ use framework::fault_injection::{Model, Strike, Target, struck_trial};
 use framework::graph::{Generator, Graph, Recipe, View};
 use framework::protect::{Certified, Interval, Protection, Recovery};
 use framework::trial::reload::{Loader, Reload};
-use framework::trial::{Place, Plan, Trial, protected_trial};
+use framework::trial::{Placement, Trial, TrialConfig, protected_trial};
 use graphalg_tests::{Case, cases};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -39,7 +39,12 @@ fn strike(model: Model, ranks: u64, seed: u64) -> Strike {
 fn struck(case: &Case, graph: &Graph, loader: Option<&Loader<'_>>, ranks: usize, strike: Strike) -> Result<Trial<Off>> {
     let reload = loader.map(Reload::from).unwrap_or_default();
     let protection = protection();
-    let plan = Plan { place: Place::new(ranks, 1), protection: &protection, resumable: None, reload: Some(&reload) };
+    let plan = TrialConfig {
+        place: Placement::new(ranks, 1),
+        protection: &protection,
+        resumable: None,
+        reload: Some(&reload),
+    };
     let (trial, hit) = struck_trial(graph, &plan, &|| case.make(), strike);
     assert!(hit.is_some(), "{case}: nothing was struck by {strike:?}");
     trial
@@ -128,7 +133,7 @@ fn with_recovery_off_struck_arcs_end_the_run_without_an_answer() {
     let case = Case::new("cc", &[""; 0]);
     let graph = made(&case, 5).expect("a graph");
     let protection = Protection { recovery: Recovery::Off, ..protection() };
-    let plan = Plan { place: Place::new(1, 1), protection: &protection, resumable: None, reload: None };
+    let plan = TrialConfig { place: Placement::new(1, 1), protection: &protection, resumable: None, reload: None };
     let sound = (0..SEEDS).map(|seed| {
         let (trial, _) = struck_trial(&graph, &plan, &|| case.make(), strike(Model::Random, 1, seed));
         trial.expect("a run").end.is_sound
@@ -146,8 +151,12 @@ fn a_later_trial_on_other_arcs_loads_the_graph_again() {
     let reload = Reload::from(&loader);
     let protection = protection();
     for ranks in [1, 2] {
-        let plan =
-            Plan { place: Place::new(ranks, 1), protection: &protection, resumable: None, reload: Some(&reload) };
+        let plan = TrialConfig {
+            place: Placement::new(ranks, 1),
+            protection: &protection,
+            resumable: None,
+            reload: Some(&reload),
+        };
         for graph in [&graph, &other] {
             let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off).expect("a run");
             assert!(trial.end.is_sound && is_equal(&trial.answer, &right));

@@ -13,7 +13,7 @@ use framework::graph::{Graph, View};
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
 use framework::step::Step;
-use framework::trial::{Place, Trial, trial};
+use framework::trial::{Placement, Trial, trial};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -54,9 +54,9 @@ struct Faulty {
     supersteps_max: Option<u32>,
 }
 
-struct Struck;
+struct FaultInjector;
 
-impl VertexOp for Struck {
+impl VertexOp for FaultInjector {
     type View<'a> = Changing<'a, u32>;
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a> {
         bind.changing(VALUE)
@@ -73,7 +73,7 @@ impl Faulty {
         if self.call == call && rank == Rank(self.rank) {
             match self.fault {
                 Fault::Panics => panic!("struck in {call:?}"),
-                Fault::PanicsInAnOperator => step.for_each(&Struck),
+                Fault::PanicsInAnOperator => step.for_each(&FaultInjector),
                 Fault::Errs => return Err(Error::Environment(format!("no luck in {call:?}"))),
                 Fault::UnknownField => {
                     step.set(
@@ -114,7 +114,7 @@ impl GraphAlgorithm for Faulty {
     }
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
         let index = step.index;
-        step.touch_all();
+        step.mark_all_dirty();
         self.here(Call::Superstep(index), step)
     }
     fn supersteps_max(&self, vertices: usize) -> u32 {
@@ -143,7 +143,7 @@ fn run(algorithm: Faulty, ranks: usize, threads: usize) -> Result<Trial<Off>> {
         let graph = Graph::from_pairs("ring", &ring, false, View::Symmetric).expect("a small graph");
         let make = || Ok(Box::new(algorithm.clone()) as Box<dyn GraphAlgorithm>);
         // The receiver has given up only where the test has failed already.
-        let _ = sender.send(trial(&graph, Place::new(ranks, threads), &make, &|_| Off));
+        let _ = sender.send(trial(&graph, Placement::new(ranks, threads), &make, &|_| Off));
     });
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what} does not end"))
 }

@@ -2,7 +2,7 @@
 //! they pay (tiles of arcs, queues of all threads, hundreds of chunks), where no file is needed.
 
 use framework::graph::{Generator, Graph, Recipe, View};
-use framework::trial::{Layouts, Place};
+use framework::trial::{Layouts, Placement};
 use graphalg_tests::{Case, cases};
 
 const PLACES: [(usize, usize); 4] = [(1, 1), (1, 2), (2, 1), (3, 2)];
@@ -48,8 +48,8 @@ fn tiles_take_memory_apart_and_change_no_bit() {
     let case = Case::new("pagerank", &[] as &[&str]);
     let view = case.make().expect("options").view();
     let graph = Recipe { generator: Generator::Kron, scale: 17, edge_factor: 8, seed: 6 }.graph(view).expect("a graph");
-    let tiled = case.run_at(&graph, Place::new(1, 2)).expect("tiles");
-    let plain = case.run_at(&graph, Place { layouts: Layouts::RowsOnly, ..Place::new(1, 2) }).expect("rows");
+    let tiled = case.run_at(&graph, Placement::new(1, 2)).expect("tiles");
+    let plain = case.run_at(&graph, Placement { layouts: Layouts::RowsOnly, ..Placement::new(1, 2) }).expect("rows");
     assert_eq!(tiled.answer.hash(), plain.answer.hash());
     assert_eq!(plain.ranks[0].costs.layout_bytes, 0);
     let arcs = graph.outgoing().arcs() as u64;

@@ -5,7 +5,7 @@ use framework::base::id::Rank;
 use framework::base::probe::{Activity, Probe, Stage};
 use framework::cuda::Gpus;
 use framework::graph::Graph;
-use framework::trial::{Device, Place};
+use framework::trial::{Device, Placement};
 use graphalg_tests::simulated::{calls, devices_for};
 use graphalg_tests::{Case, graphs};
 use kernels_host::CALLS;
@@ -55,7 +55,7 @@ fn most_calls(test: &str, case: &Case, ranks: usize, by_transport: bool) -> Opti
         if by_transport {
             gpus = gpus.with_ghosts_by_transport();
         }
-        let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
+        let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
         let trial = case.run_probed(&graph, place, &|_: Rank| Counting::default()).expect("a sound run");
         for rank in trial.ranks {
             most.iter_mut().zip(rank.probe.most).for_each(|(most, now)| *most = (*most).max(now));

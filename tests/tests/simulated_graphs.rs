@@ -3,7 +3,7 @@
 use framework::answer::Values;
 use framework::cuda::Gpus;
 use framework::graph::{Direction, Graph, Input, LoadOptions, load};
-use framework::trial::{Device, Place};
+use framework::trial::{Device, Placement};
 use graphalg_tests::Case;
 use graphalg_tests::needs::real_graphs;
 use graphalg_tests::simulated::devices_for;
@@ -53,7 +53,7 @@ fn check(test: &str, path: &Path) {
         for &count in counts {
             let what = format!("{case} on {}, {count} devices", path.display());
             let gpus = Gpus::new(devices[..count.min(devices.len())].to_vec(), case.kernels());
-            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(count, 1) };
+            let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(count, 1) };
             let trial = case.run_at(&graph, place).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(trial.end.converged, "{what}");
             match (&on_cpu.values, &trial.answer.values) {

@@ -4,7 +4,7 @@ use framework::algorithm::GraphAlgorithm;
 use framework::base::verdict::Verdict;
 use framework::cuda::{DeviceInfo, Gpus};
 use framework::graph::Graph;
-use framework::trial::{Costs, Device, Place};
+use framework::trial::{Costs, Device, Placement};
 use graphalg_tests::simulated::{assert_same, devices_for};
 use graphalg_tests::{Case, cases, graphs};
 
@@ -40,7 +40,7 @@ fn the_answer_is_that_of_the_cpu_device_on_any_number_of_devices() {
         for &(ranks, count) in places {
             let what = format!("{what}, {ranks} ranks on {count} devices");
             let gpus = gpus(case, &devices, count);
-            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
+            let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
             let trial = case.run_at(graph, place).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(trial.end.converged, "{what}");
             assert_same(&on_cpu.answer, &trial.answer, &what);
@@ -63,7 +63,7 @@ fn compare_sent(test: &str, by_transport: bool, compare: impl Fn(&Costs, &Costs,
             if by_transport {
                 gpus = gpus.with_ghosts_by_transport();
             }
-            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
+            let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
             let on_gpu = case.run_at(graph, place).expect(what);
             assert_eq!(on_cpu.end.iterations, on_gpu.end.iterations, "{what}");
             assert_same(&on_cpu.answer, &on_gpu.answer, what);

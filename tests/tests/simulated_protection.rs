@@ -8,8 +8,8 @@ use framework::base::probe::Off;
 use framework::cuda::{DeviceInfo, Gpus};
 use framework::fault_injection::{Model, Range, Strike, Target, struck_trial};
 use framework::graph::{Direction, Graph, Input, LoadOptions, load};
-use framework::protect::{Certified, Checkpoints, Interval, Protection, Resumable, Weights, fingerprint};
-use framework::trial::{Device, Place, Plan, Trial, protected_trial};
+use framework::protect::{Certified, CheckpointSet, Checkpoints, Interval, Protection, Weights, fingerprint};
+use framework::trial::{Device, Placement, Trial, TrialConfig, protected_trial};
 use graphalg_tests::needs::real_graphs;
 use graphalg_tests::simulated::{assert_same, devices_for};
 use graphalg_tests::{Case, cases, graphs};
@@ -18,8 +18,8 @@ use std::cell::Cell;
 /// Runs a case on so many ranks, each on a simulated GPU of its own.
 fn on_gpus(case: &Case, graph: &Graph, devices: &[DeviceInfo], ranks: usize, protection: &Protection) -> Trial<Off> {
     let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-    let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
-    let plan = Plan { place, protection, resumable: None, reload: None };
+    let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
+    let plan = TrialConfig { place, protection, resumable: None, reload: None };
     let trial = protected_trial(graph, &plan, &|| case.make(), &|_| Off);
     trial.unwrap_or_else(|error| panic!("{case} on {}, {ranks} ranks: {error}", graph.name()))
 }
@@ -130,7 +130,7 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_device_on_any_number_of_ranks() 
                     case.run_protected(&graph, (ranks, 1), &writing, None).expect("a run")
                 };
                 assert_same(&plain.answer, &whole.answer, &format!("{case} on {name}"));
-                let (found, refused) = Resumable::find(&checkpoints).expect("a folder");
+                let (found, refused) = CheckpointSet::find(&checkpoints).expect("a folder");
                 assert_eq!(refused, Vec::<String>::new(), "{case} on {name}");
                 let Some(found) = found else { continue };
                 let off = Protection { checkpoints: None, ..writing.clone() };
@@ -139,8 +139,8 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_device_on_any_number_of_ranks() 
                     let device = if from_cuda { Device::Cpu } else { Device::Accelerators(&gpus) };
                     for device in [device, Device::Accelerators(&gpus)] {
                         let what = format!("{case} on {name}: {ranks} to {others} ranks, from cuda {from_cuda}");
-                        let place = Place { device, ..Place::new(others, 1) };
-                        let plan = Plan { place, protection: &off, resumable: Some(&found), reload: None };
+                        let place = Placement { device, ..Placement::new(others, 1) };
+                        let plan = TrialConfig { place, protection: &off, resumable: Some(&found), reload: None };
                         let resumed = protected_trial(&graph, &plan, &|| case.make(), &|_| Off);
                         let resumed = resumed.unwrap_or_else(|error| panic!("{what}: {error}"));
                         let detection = resumed.detection.as_ref().expect("protected");
@@ -176,9 +176,9 @@ fn strikes_on_the_memory_of_devices_are_never_silent() {
         let graph = Graph::from_pairs("spots", &arcs, false, case.make().expect("options").view()).expect("a graph");
         for ranks in [1, 3] {
             let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-            let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
+            let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
             let protection = Protection { snapshots: Interval::Every(4), budget: 1.0, ..Protection::on() };
-            let plan = Plan { place, protection: &protection, resumable: None, reload: None };
+            let plan = TrialConfig { place, protection: &protection, resumable: None, reload: None };
             let make = || case.make();
             let clean = protected_trial(&graph, &plan, &make, &|_| Off).expect("a clean run");
             let targets = Target::ALL.iter().flat_map(|&(_, target)| Model::ALL.map(|(_, model)| (model, target)));
@@ -218,10 +218,10 @@ fn a_struck_member_of_a_frontier_is_found_where_it_is_consumed() {
     let graph = Graph::from_pairs("random", &arcs, false, case.make().expect("options").view()).expect("a graph");
     for ranks in [1, 2] {
         let gpus = Gpus::new(devices[..ranks.min(devices.len())].to_vec(), case.kernels());
-        let place = Place { device: Device::Accelerators(&gpus), ..Place::new(ranks, 1) };
+        let place = Placement { device: Device::Accelerators(&gpus), ..Placement::new(ranks, 1) };
         // Nothing is proved and nothing done again: what is found is found by the books of the frontier.
         let protection = Protection { certify: false, budget: 0.0, snapshots: Interval::Every(2), ..Protection::on() };
-        let plan = Plan { place, protection: &protection, resumable: None, reload: None };
+        let plan = TrialConfig { place, protection: &protection, resumable: None, reload: None };
         let make = || case.make();
         let clean = protected_trial(&graph, &plan, &make, &|_| Off).expect("a clean run");
         let range =

@@ -8,15 +8,15 @@ use framework::base::id::{LocalId, Rank};
 use framework::base::probe::Off;
 use framework::base::tally::Tally;
 use framework::base::verdict::Verdict;
-use framework::fault_injection::{Hit, Model, Strike, Target, struck_trial};
-use framework::fault_tolerance::{FaultTolerance, Round, Window};
+use framework::fault_injection::{InjectionRecord, Model, Strike, Target, struck_trial};
+use framework::fault_tolerance::{CheckInput, FaultTolerance, SuperstepTotals};
 use framework::field::{Bind, Changing, Field, FieldSpec, Share};
 use framework::graph::{Graph, View};
 use framework::op::{Access, VertexOp};
 use framework::partition::Part;
 use framework::protect::{Certified, Interval, Protection, Recovery};
 use framework::step::Step;
-use framework::trial::{Place, Plan, Trial};
+use framework::trial::{Placement, Trial, TrialConfig};
 use std::sync::Arc;
 
 const ROUNDS: u32 = 6;
@@ -43,10 +43,10 @@ impl VertexOp for Less {
 }
 
 impl FaultTolerance for Countdown {
-    fn check(&self, _: &Window<'_>) -> Verdict {
+    fn check(&self, _: &CheckInput<'_>) -> Verdict {
         Verdict::Sound
     }
-    fn converges(&self, last: &Round) -> bool {
+    fn converges(&self, last: &SuperstepTotals) -> bool {
         self.promises && last.index + 1 >= ROUNDS
     }
 }
@@ -88,11 +88,16 @@ impl GraphAlgorithm for Countdown {
     }
 }
 
-fn strike(promises: bool, ranks: usize, protection: &Protection, strike: Strike) -> (Trial<Off>, Option<Hit>) {
+fn strike(
+    promises: bool,
+    ranks: usize,
+    protection: &Protection,
+    strike: Strike,
+) -> (Trial<Off>, Option<InjectionRecord>) {
     let ring: Vec<(i64, i64)> = (0..200).map(|v| (v, (v + 1) % 200)).collect();
     let graph = Graph::from_pairs("ring", &ring, false, View::Symmetric).expect("a small graph");
     let make = move || Ok(Box::new(Countdown { promises }) as Box<dyn GraphAlgorithm>);
-    let plan = Plan { place: Place::new(ranks, 1), protection, resumable: None, reload: None };
+    let plan = TrialConfig { place: Placement::new(ranks, 1), protection, resumable: None, reload: None };
     let (trial, hit) = struck_trial(&graph, &plan, &make, strike);
     (trial.expect("it runs"), hit)
 }

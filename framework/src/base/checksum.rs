@@ -4,7 +4,7 @@
 //! value always changes the sum; several cancel out with a chance of about 2^-32 at worst (the low half does not add up
 //! linearly, so opposite flips of one bit at several places do not cancel by structure).
 
-use crate::base::memory::{Plain, bytes_of};
+use crate::base::memory::{Pod, bytes_of};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Odd, without structure: 2^64 divided by the golden ratio.
@@ -27,7 +27,7 @@ pub fn answer_sum(sum: u64, global: u32, bits: u64) -> u64 {
 }
 
 /// A seal of words that rest between two supersteps.
-pub(crate) fn hash_of<T: Plain>(items: &[T], seed: u64) -> u64 {
+pub(crate) fn hash_of<T: Pod>(items: &[T], seed: u64) -> u64 {
     xxh3_64_with_seed(bytes_of(items), seed)
 }
 

@@ -17,48 +17,48 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 ///
 /// # Safety
 /// Every bit pattern is valid, there is no padding and no drop.
-pub unsafe trait Plain: Send + Sync + 'static {}
+pub unsafe trait Pod: Send + Sync + 'static {}
 // SAFETY: integers, floats and their atomics accept any bits.
-unsafe impl Plain for u8 {}
+unsafe impl Pod for u8 {}
 // SAFETY: as above.
-unsafe impl Plain for u16 {}
+unsafe impl Pod for u16 {}
 // SAFETY: as above.
-unsafe impl Plain for u32 {}
+unsafe impl Pod for u32 {}
 // SAFETY: as above.
-unsafe impl Plain for u64 {}
+unsafe impl Pod for u64 {}
 // SAFETY: as above.
-unsafe impl Plain for i64 {}
+unsafe impl Pod for i64 {}
 // SAFETY: as above.
-unsafe impl Plain for f64 {}
+unsafe impl Pod for f64 {}
 // SAFETY: as above.
-unsafe impl Plain for AtomicU32 {}
+unsafe impl Pod for AtomicU32 {}
 // SAFETY: as above.
-unsafe impl Plain for AtomicU64 {}
+unsafe impl Pod for AtomicU64 {}
 // SAFETY: a transparent u32; that its value is a vertex of the part is checked where an adjacency is accepted.
-unsafe impl Plain for LocalId {}
+unsafe impl Pod for LocalId {}
 
 const HUGE_PAGE: usize = 2 << 20;
 /// From this size on an array lies on its own huge pages (measured: 0 to 5 % on most loops, 20 % on k-core's offsets).
 const HUGE_FROM: usize = HUGE_PAGE;
 
 /// A zeroed, writable array of fixed length.
-pub struct Buf<T: Plain> {
+pub struct Buf<T: Pod> {
     start: NonNull<T>,
     len: usize,
-    home: Home,
+    home: Allocation,
 }
 
-enum Home {
+enum Allocation {
     Heap(Layout),
     Pages { base: NonNull<libc::c_void>, bytes: usize },
 }
 
-// SAFETY: a Buf owns its memory; `Plain` types are Send and Sync.
-unsafe impl<T: Plain> Send for Buf<T> {}
+// SAFETY: a Buf owns its memory; `Pod` types are Send and Sync.
+unsafe impl<T: Pod> Send for Buf<T> {}
 // SAFETY: as above; shared access gives `&[T]` only.
-unsafe impl<T: Plain> Sync for Buf<T> {}
+unsafe impl<T: Pod> Sync for Buf<T> {}
 
-impl<T: Plain> Buf<T> {
+impl<T: Pod> Buf<T> {
     /// `len` zeroes.
     ///
     /// # Panics
@@ -74,7 +74,7 @@ impl<T: Plain> Buf<T> {
         // SAFETY: the layout has a size above 0.
         let raw = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(raw.cast()) else { handle_alloc_error(layout) };
-        Buf { start, len, home: Home::Heap(layout) }
+        Buf { start, len, home: Allocation::Heap(layout) }
     }
 
     fn on_huge_pages(len: usize, bytes: usize) -> Option<Buf<T>> {
@@ -101,7 +101,7 @@ impl<T: Plain> Buf<T> {
             libc::madvise(start, span - HUGE_PAGE, libc::MADV_HUGEPAGE);
             start
         };
-        Some(Buf { start: NonNull::new(start.cast())?, len, home: Home::Pages { base, bytes: span } })
+        Some(Buf { start: NonNull::new(start.cast())?, len, home: Allocation::Pages { base, bytes: span } })
     }
 
     /// A copy of `items`.
@@ -115,20 +115,20 @@ impl<T: Plain> Buf<T> {
     }
 }
 
-impl<T: Plain> Drop for Buf<T> {
+impl<T: Pod> Drop for Buf<T> {
     fn drop(&mut self) {
         match self.home {
             // SAFETY: allocated with this very layout.
-            Home::Heap(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
+            Allocation::Heap(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
             // SAFETY: mapped with this very base and length.
-            Home::Pages { base, bytes } => unsafe {
+            Allocation::Pages { base, bytes } => unsafe {
                 libc::munmap(base.as_ptr(), bytes);
             },
         }
     }
 }
 
-impl<T: Plain> Deref for Buf<T> {
+impl<T: Pod> Deref for Buf<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
@@ -137,7 +137,7 @@ impl<T: Plain> Deref for Buf<T> {
     }
 }
 
-impl<T: Plain> DerefMut for Buf<T> {
+impl<T: Pod> DerefMut for Buf<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and `self` is borrowed exclusively.
@@ -146,7 +146,7 @@ impl<T: Plain> DerefMut for Buf<T> {
 }
 
 /// A read-only array that owns its memory or lies in a mapped file. Cloning shares it.
-pub struct Array<T: Plain> {
+pub struct Array<T: Pod> {
     start: NonNull<T>,
     len: usize,
     owner: Owner,
@@ -159,11 +159,11 @@ enum Owner {
 }
 
 // SAFETY: read-only; the owner is Send and Sync.
-unsafe impl<T: Plain> Send for Array<T> {}
+unsafe impl<T: Pod> Send for Array<T> {}
 // SAFETY: as above.
-unsafe impl<T: Plain> Sync for Array<T> {}
+unsafe impl<T: Pod> Sync for Array<T> {}
 
-impl<T: Plain> Array<T> {
+impl<T: Pod> Array<T> {
     /// `len` elements at byte `offset` of a mapped file; `None` when they do not fit or are not aligned.
     pub fn mapped(file: &Arc<Mmap>, offset: usize, len: usize) -> Option<Array<T>> {
         let bytes = len.checked_mul(size_of::<T>())?;
@@ -178,19 +178,19 @@ impl<T: Plain> Array<T> {
     }
 }
 
-impl<T: Plain> From<Buf<T>> for Array<T> {
+impl<T: Pod> From<Buf<T>> for Array<T> {
     fn from(buf: Buf<T>) -> Self {
         Array { start: buf.start, len: buf.len, owner: Owner::Memory(Arc::new(buf)) }
     }
 }
 
-impl<T: Plain> Clone for Array<T> {
+impl<T: Pod> Clone for Array<T> {
     fn clone(&self) -> Self {
         Array { start: self.start, len: self.len, owner: self.owner.clone() }
     }
 }
 
-impl<T: Plain> Deref for Array<T> {
+impl<T: Pod> Deref for Array<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
@@ -199,7 +199,7 @@ impl<T: Plain> Deref for Array<T> {
     }
 }
 
-impl<T: Plain + std::fmt::Debug> std::fmt::Debug for Array<T> {
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter().take(32)).finish()
     }
@@ -216,13 +216,13 @@ pub fn map_file(file: &std::fs::File) -> std::io::Result<Mmap> {
 }
 
 /// The bytes of some elements, in the machine's order.
-pub(crate) fn bytes_of<T: Plain>(elements: &[T]) -> &[u8] {
-    // SAFETY: `Plain` types have no padding, so all `size_of_val` bytes are initialised; bytes need no alignment.
+pub(crate) fn bytes_of<T: Pod>(elements: &[T]) -> &[u8] {
+    // SAFETY: `Pod` types have no padding, so all `size_of_val` bytes are initialised; bytes need no alignment.
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The same, to be written: any bytes are values of a `Plain` type.
-pub(crate) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
+/// The same, to be written: any bytes are values of a `Pod` type.
+pub(crate) fn bytes_of_mut<T: Pod>(elements: &mut [T]) -> &mut [u8] {
     // SAFETY: as in `bytes_of`; the borrow is exclusive, and whatever is written is a value.
     unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
 }

@@ -10,20 +10,20 @@ use crate::transport::Transport;
 use std::cell::Cell;
 
 /// One rank's end of the conversation. Calls are collective: every rank makes the same ones in the same order, whatever it found.
-pub struct Talk<'a> {
+pub struct Collectives<'a> {
     part: &'a Part,
     transport: &'a mut dyn Transport,
     misfit: Option<Finding>,
 }
 
-impl<'a> Talk<'a> {
-    pub(super) fn new(part: &'a Part, transport: &'a mut dyn Transport) -> Talk<'a> {
-        Talk { part, transport, misfit: None }
+impl<'a> Collectives<'a> {
+    pub(super) fn new(part: &'a Part, transport: &'a mut dyn Transport) -> Collectives<'a> {
+        Collectives { part, transport, misfit: None }
     }
 
     /// Whether there is anybody to talk to.
     pub fn is_alone(&self) -> bool {
-        self.part.routes().peers() == 1
+        self.part.routes().ranks() == 1
     }
 
     /// Corrupt if a message did not fit.
@@ -47,7 +47,7 @@ impl<'a> Talk<'a> {
         mut put: impl FnMut(LocalId, u64),
     ) -> Result<()> {
         let (routes, base) = (self.part.routes(), self.part.ghost_base());
-        let values = (0..routes.peers()).map(|peer| routes.copied_to(peer).iter().map(|&v| of(v)).collect());
+        let values = (0..routes.ranks()).map(|peer| routes.copied_to(peer).iter().map(|&v| of(v)).collect());
         let incoming = self.exchange(values.collect(), bytes)?;
         for (peer, message) in incoming.iter().enumerate() {
             let ghosts = routes.ghosts_of(peer);
@@ -93,7 +93,7 @@ impl<'a> Talk<'a> {
         mut take: impl FnMut(LocalId, [u64; 2]),
     ) -> Result<()> {
         let (routes, base) = (self.part.routes(), self.part.ghost_base());
-        let values = (0..routes.peers())
+        let values = (0..routes.ranks())
             .map(|peer| routes.ghosts_of(peer).flat_map(|ghost| of(LocalId::new(base + ghost))).collect());
         let incoming = self.exchange(values.collect(), 8)?;
         for (peer, message) in incoming.iter().enumerate() {
@@ -165,7 +165,7 @@ impl<'a> Talk<'a> {
         if self.is_alone() {
             return Ok(vec![mine.to_vec()]);
         }
-        let mut all = vec![Vec::new(); self.part.routes().peers()];
+        let mut all = vec![Vec::new(); self.part.routes().ranks()];
         self.transport.all_gather(mine, &mut all)?;
         Ok(all)
     }

@@ -12,20 +12,20 @@ mod row;
 mod packed_values;
 mod collectives;
 
-pub use collectives::Talk;
-pub use packed_values::{Derived, Lookup, Packed};
+pub use collectives::Collectives;
+pub use packed_values::{Lookup, Packed, VertexValues};
 pub use row::{Row, Rows};
 
 use crate::base::checksum::answer_sum;
 use crate::base::error::Result;
 use crate::base::id::LocalId;
-use crate::base::memory::{Buf, Plain};
+use crate::base::memory::{Buf, Pod};
 use crate::base::verdict::Verdict;
-use crate::fault_tolerance::{Certificate, Scene};
+use crate::fault_tolerance::{Certificate, CertificateInput};
 use crate::field::{Field, FieldSpec, Value};
 use crate::field::{State, Values};
 use crate::graph::Ids;
-use crate::host::{Line, Pool};
+use crate::host::{CachePadded, Pool};
 use crate::partition::{Part, checksum};
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ pub struct Audit<'a> {
     /// This rank's part.
     pub part: &'a Part,
     /// What ranks say to each other.
-    pub talk: Talk<'a>,
+    pub collectives: Collectives<'a>,
     ids: &'a Ids,
     state: State<'a>,
     pool: &'a Pool,
@@ -64,9 +64,9 @@ const BLOCK: u32 = 64;
 
 impl<'a> Audit<'a> {
     /// Of what is before the post-check.
-    pub fn of<'s: 'a>(scene: &'a mut Scene<'s>) -> Audit<'a> {
-        let (part, ids, state, pool) = (scene.part, scene.ids, scene.state, scene.pool);
-        Audit { part, talk: Talk::new(part, scene.transport), ids, state, pool, read: Cell::new(None) }
+    pub fn of<'s: 'a>(input: &'a mut CertificateInput<'s>) -> Audit<'a> {
+        let (part, ids, state, pool) = (input.part, input.ids, input.state, input.pool);
+        Audit { part, collectives: Collectives::new(part, input.transport), ids, state, pool, read: Cell::new(None) }
     }
 
     /// The original ID of a local vertex, for findings.
@@ -78,10 +78,10 @@ impl<'a> Audit<'a> {
     ///
     /// # Errors
     /// When a peer is lost.
-    pub fn renew<T: Value>(&mut self, field: Field<T>) -> Result<()> {
+    pub fn broadcast_to_ghosts<T: Value>(&mut self, field: Field<T>) -> Result<()> {
         let (state, values) = (self.state, self.state.values(field));
         let put = |ghost, bits| state.copy(field, ghost, T::from_bits(bits));
-        self.talk.send_to_ghosts(T::KIND.bytes(), |v| values.get(v).to_bits(), put)
+        self.collectives.send_to_ghosts(T::KIND.bytes(), |v| values.get(v).to_bits(), put)
     }
 
     /// A field as it stands, owned and ghosts.
@@ -118,13 +118,13 @@ impl<'a> Audit<'a> {
         }
         let (part, rows, outgoing) = (self.part, checksum::rows(self.part), self.part.outgoing());
         let values = self.state.values(answer);
-        let mut each: Vec<Line<Own<S>>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
+        let mut each: Vec<CachePadded<Own<S>>> = (0..self.pool.threads()).map(|_| CachePadded::default()).collect();
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(&mut each, chunks.len() - 1, |own, chunk| {
             let (mut arcs, mut answer, mut broken) = (0u64, 0u64, None);
             for first in (chunks[chunk]..chunks[chunk + 1]).step_by(BLOCK as usize) {
                 let end = chunks[chunk + 1].min(first + BLOCK);
-                arcs = arcs.wrapping_add(checksum::targets(rows.stretch(LocalId::new(first), LocalId::new(end))));
+                arcs = arcs.wrapping_add(checksum::targets(rows.row_range(LocalId::new(first), LocalId::new(end))));
                 for v in (first..end).map(LocalId::new) {
                     let (row, value) = (Row { targets: rows.of(v) }, values.get(v));
                     let holds = judge(v, value, row, &mut own.state);
@@ -141,7 +141,7 @@ impl<'a> Audit<'a> {
         });
         let (mut broken, mut arcs, mut answer) = (None::<LocalId>, 0u64, 0u64);
         let mut threads = Vec::with_capacity(each.len());
-        for Line(own) in each {
+        for CachePadded(own) in each {
             broken = broken.into_iter().chain(own.broken).min();
             (arcs, answer) = (arcs.wrapping_add(own.arcs), answer.wrapping_add(own.answer));
             threads.push(own.state);
@@ -162,7 +162,7 @@ impl<'a> Audit<'a> {
         note: impl Fn(LocalId, T, &mut S) + Sync,
     ) -> Vec<S> {
         let (values, owned) = (self.state.values(field), self.part.owned());
-        let mut each: Vec<Line<S>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
+        let mut each: Vec<CachePadded<S>> = (0..self.pool.threads()).map(|_| CachePadded::default()).collect();
         self.pool.chunks_with(&mut each, owned.div_ceil(PIECE), |own, piece| {
             for v in (piece * PIECE..owned.min((piece + 1) * PIECE)).map(|v| LocalId::new(v as u32)) {
                 note(v, values.get(v), own);
@@ -179,21 +179,21 @@ impl<'a> Audit<'a> {
         &mut self,
         field: Field<T>,
         of: impl Fn(LocalId, T, &mut S) -> T + Sync,
-    ) -> Result<(Derived<T>, Vec<S>)> {
+    ) -> Result<(VertexValues<T>, Vec<S>)> {
         let (mut derived, noted) = self.derived(field, self.part.owned(), of);
-        self.talk.copy_to_ghosts(&mut derived.values)?;
+        self.collectives.copy_to_ghosts(&mut derived.values)?;
         Ok((derived, noted))
     }
 
     /// Computes one value of another kind for every local vertex from a field as it stands, ghosts included.
-    pub fn project<T: Value, U: Plain + Copy>(&self, field: Field<T>, of: impl Fn(T) -> U + Sync) -> Derived<U> {
+    pub fn project<T: Value, U: Pod + Copy>(&self, field: Field<T>, of: impl Fn(T) -> U + Sync) -> VertexValues<U> {
         self.derived(field, self.part.locals(), |_, value, (): &mut ()| of(value)).0
     }
 
     /// The numbers of a field, owned and ghosts, to be read at random.
     pub fn packed(&self, field: Field<u32>) -> Packed<'a> {
         let (values, locals) = (self.state.values(field), self.part.locals());
-        let mut each: Vec<Line<u32>> = (0..self.pool.threads()).map(|_| Line(0)).collect();
+        let mut each: Vec<CachePadded<u32>> = (0..self.pool.threads()).map(|_| CachePadded(0)).collect();
         self.pool.chunks_with(&mut each, locals.div_ceil(PIECE), |most, piece| {
             let numbers = (piece * PIECE..locals.min((piece + 1) * PIECE)).map(|v| values.get(LocalId::new(v as u32)));
             // The largest one wraps to 0, all others grow by 1.
@@ -207,15 +207,15 @@ impl<'a> Audit<'a> {
     }
 
     /// A value for each of the first `count` local numbers.
-    fn derived<T: Value, U: Plain + Copy, S: Default + Send>(
+    fn derived<T: Value, U: Pod + Copy, S: Default + Send>(
         &self,
         field: Field<T>,
         count: usize,
         of: impl Fn(LocalId, T, &mut S) -> U + Sync,
-    ) -> (Derived<U>, Vec<S>) {
+    ) -> (VertexValues<U>, Vec<S>) {
         let mut values = Buf::<U>::zeroed(self.part.locals());
         let from = self.state.values(field);
-        let mut each: Vec<Line<S>> = (0..self.pool.threads()).map(|_| Line::default()).collect();
+        let mut each: Vec<CachePadded<S>> = (0..self.pool.threads()).map(|_| CachePadded::default()).collect();
         let mut pieces: Vec<&mut [U]> = values[..count].chunks_mut(PIECE).collect();
         self.pool.chunks_over(&mut each, &mut pieces, |own, piece, values| {
             for (i, value) in values.iter_mut().enumerate() {
@@ -223,14 +223,15 @@ impl<'a> Audit<'a> {
                 *value = of(v, from.get(v), own);
             }
         });
-        (Derived { values }, each.into_iter().map(|own| own.0).collect())
+        (VertexValues { values }, each.into_iter().map(|own| own.0).collect())
     }
 
     /// Goes through items of each thread's list in parallel; whether all hold, and the first that does not.
     pub fn each<I: Copy + Send + Sync>(&self, lists: &[Vec<I>], holds: impl Fn(I) -> bool + Sync) -> Option<I> {
         const AT_ONCE: usize = 256;
         let items: Vec<&[I]> = lists.iter().flat_map(|list| list.chunks(AT_ONCE)).collect();
-        let mut each: Vec<Line<Option<(usize, I)>>> = (0..self.pool.threads()).map(|_| Line(None)).collect();
+        let mut each: Vec<CachePadded<Option<(usize, I)>>> =
+            (0..self.pool.threads()).map(|_| CachePadded(None)).collect();
         self.pool.chunks_with(&mut each, items.len(), |broken, piece| {
             for &item in items[piece].iter().filter(|&&item| !holds(item)).take(1) {
                 if broken.as_ref().is_none_or(|(first, _)| piece < *first) {
@@ -243,7 +244,7 @@ impl<'a> Audit<'a> {
 
     /// The rank's word: `verdict`, unless messages did not fit or the arcs read are not those that were loaded.
     pub fn close(self, verdict: Verdict) -> Certificate {
-        let verdict = verdict.and(self.talk.verdict());
+        let verdict = verdict.and(self.collectives.verdict());
         let Some(read) = self.read.get() else {
             let rule = "a certificate judges the answer";
             let verdict = verdict.and(Verdict::require(false, rule, None, || "it read no arcs".into()));

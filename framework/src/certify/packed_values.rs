@@ -2,16 +2,16 @@
 //! of them stay in the cache.
 
 use crate::base::id::LocalId;
-use crate::base::memory::{Buf, Plain};
+use crate::base::memory::{Buf, Pod};
 use crate::field::Values;
 use crate::host::access::{at, prefetch};
 
 /// A value for every local vertex, computed for a certificate.
-pub struct Derived<T: Plain> {
+pub struct VertexValues<T: Pod> {
     pub(super) values: Buf<T>,
 }
 
-impl<T: Plain + Copy> Derived<T> {
+impl<T: Pod + Copy> VertexValues<T> {
     /// The value at `v`.
     #[inline(always)]
     pub fn get(&self, v: LocalId) -> T {
@@ -28,9 +28,9 @@ impl<T: Plain + Copy> Derived<T> {
 /// Numbers of a field, in the narrowest of three widths that keeps them apart and in order.
 pub enum Packed<'a> {
     /// One byte each.
-    Bytes(Derived<u8>),
+    Bytes(VertexValues<u8>),
     /// Two bytes each.
-    Shorts(Derived<u16>),
+    Shorts(VertexValues<u16>),
     /// The field itself.
     Words(Values<'a, u32>),
 }
@@ -57,19 +57,19 @@ pub trait Lookup: Sync {
     }
 }
 
-impl Lookup for Derived<u8> {
+impl Lookup for VertexValues<u8> {
     const INFINITE: u32 = u8::MAX as u32;
     #[inline(always)]
     fn get(&self, v: LocalId) -> u32 {
-        Derived::get(self, v).into()
+        VertexValues::get(self, v).into()
     }
 }
 
-impl Lookup for Derived<u16> {
+impl Lookup for VertexValues<u16> {
     const INFINITE: u32 = u16::MAX as u32;
     #[inline(always)]
     fn get(&self, v: LocalId) -> u32 {
-        Derived::get(self, v).into()
+        VertexValues::get(self, v).into()
     }
 }
 

@@ -6,7 +6,7 @@ use super::driver::{Arguments, Context, DeviceInfo, Event, Memory, Module, Pinne
 use super::layout::BLOCK;
 use super::upload::Uploader;
 use crate::base::error::Result;
-use crate::host::{Pool, Waiting};
+use crate::host::{IdlePolicy, Pool};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -60,7 +60,7 @@ pub fn bandwidth(info: &DeviceInfo, bytes: usize, threads: usize) -> Result<Band
     let pinned_up = best(&mut || stream.upload(&to, 0, &pinned, words))?;
     let pinned_down = best(&mut || stream.download(&mut pinned, &from, 0, words))?;
     drop(pinned);
-    let pool = Pool::new(threads, Waiting::Park);
+    let pool = Pool::new(threads, IdlePolicy::Park);
     let ordinary = vec![1u64; words];
     let mut uploader = Uploader::new(&context, &pool)?;
     let mut fastest = f64::INFINITY;

@@ -6,7 +6,7 @@
 
 use super::layout::Argument;
 use crate::base::error::{Error, Result};
-use crate::base::memory::Plain;
+use crate::base::memory::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use std::ffi::{CString, c_void};
@@ -231,7 +231,7 @@ impl Stream {
     }
 
     /// Pinned to device, asynchronously: `from` must be left alone until the stream has passed.
-    pub(super) fn upload<T: Plain>(&self, to: &Memory, at: usize, from: &Pinned<T>, len: usize) -> Result<()> {
+    pub(super) fn upload<T: Pod>(&self, to: &Memory, at: usize, from: &Pinned<T>, len: usize) -> Result<()> {
         let bytes = len * size_of::<T>();
         assert!(at + bytes <= to.bytes && len <= from.len, "a copy beyond its allocation");
         // SAFETY: both stretches lie in live allocations, as just checked.
@@ -241,7 +241,7 @@ impl Stream {
     }
 
     /// Device to pinned, asynchronously: `to` holds the values when the stream has passed.
-    pub(super) fn download<T: Plain>(&self, to: &mut Pinned<T>, from: &Memory, at: usize, len: usize) -> Result<()> {
+    pub(super) fn download<T: Pod>(&self, to: &mut Pinned<T>, from: &Memory, at: usize, len: usize) -> Result<()> {
         let bytes = len * size_of::<T>();
         assert!(at + bytes <= from.bytes && len <= to.len, "a copy beyond its allocation");
         // SAFETY: both stretches lie in live allocations, as just checked.
@@ -387,17 +387,17 @@ impl Drop for Memory {
 }
 
 /// Page-locked host memory (cached, so that the CPU reads it fast), zeroed.
-pub(super) struct Pinned<T: Plain> {
+pub(super) struct Pinned<T: Pod> {
     start: NonNull<T>,
     len: usize,
 }
 
 // SAFETY: owned memory of plain values.
-unsafe impl<T: Plain> Send for Pinned<T> {}
+unsafe impl<T: Pod> Send for Pinned<T> {}
 // SAFETY: shared access gives `&[T]` only.
-unsafe impl<T: Plain> Sync for Pinned<T> {}
+unsafe impl<T: Pod> Sync for Pinned<T> {}
 
-impl<T: Plain> Pinned<T> {
+impl<T: Pod> Pinned<T> {
     pub(super) fn new(context: &Context, len: usize) -> Result<Pinned<T>> {
         let len = len.max(1);
         // SAFETY: flags 0; zeroed below before anybody reads.
@@ -426,7 +426,7 @@ impl<T: Plain> Pinned<T> {
     }
 }
 
-impl<T: Plain> Drop for Pinned<T> {
+impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
         // SAFETY: allocated by `new`, freed once.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };

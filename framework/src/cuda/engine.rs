@@ -3,11 +3,11 @@
 use super::compile::FRAMEWORK;
 use super::driver::{Arguments, Context, Event, Function, Memory, Module, Pinned, Stream};
 use super::gpus::{Ghosts, Gpus};
-use super::guard_state::Guarding;
-use super::host_transfer::Leaving;
+use super::guard_state::DeviceGuard;
+use super::host_transfer::HostTransfer;
 use super::layout::{BLOCK, Call, Columns, FrontierView, List, PIECE_BYTES, REPORT_BYTES, Report, Slot};
 use super::long_rows::{LongRowsOfPart, LongRowsOnDevice};
-use super::mailbox::{Mail, Sizes};
+use super::messages::{PeerMessages, Sizes};
 use super::part::{GraphOnDevice, Plan};
 use super::staging::Staging;
 use crate::base::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::base::id::LocalId;
 use crate::base::tally::Tally;
 use crate::device::DeviceState;
 use crate::field::{FieldSpec, Kind};
-use crate::frontier::{Form, News};
+use crate::frontier::{DirtySet, FrontierFormat};
 use crate::host::Pool;
 use crate::partition::Part;
 use std::collections::HashMap;
@@ -34,10 +34,10 @@ pub(super) struct Engine {
     pub(super) frontier: FrontierState,
     pub(super) long_rows: Option<LongRowsOnDevice>,
     pub(super) staging: Staging,
-    pub(super) leaving: Option<Leaving>,
-    pub(super) guarding: Option<Box<Guarding>>,
+    pub(super) transfer: Option<HostTransfer>,
+    pub(super) guard: Option<Box<DeviceGuard>>,
     /// Exchange between devices; without it, ghosts travel over the transport.
-    pub(super) mail: Option<Mail>,
+    pub(super) messages: Option<PeerMessages>,
     pub(super) report: Memory,
     pub(super) seen: Pinned<u64>,
     events: [Event; 2],
@@ -61,12 +61,12 @@ pub(super) struct Engine {
 pub(super) struct Lists {
     pub(super) queues: [Memory; 2],
     pub(super) offers: Memory,
-    pub(super) woken: Memory,
-    pub(super) renewed: Memory,
+    pub(super) activated: Memory,
+    pub(super) updated_ghosts: Memory,
     pub(super) listed: Memory,
     pub(super) candidates: Option<[Memory; 2]>,
     pub(super) bits: [Memory; 2],
-    pub(super) joined: Memory,
+    pub(super) visited: Memory,
     pub(super) marks: Memory,
     pub(super) pieces: Memory,
 }
@@ -74,20 +74,20 @@ pub(super) struct Lists {
 /// What the host knows of the frontier.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrontierState {
-    pub(crate) form: Form,
+    pub(crate) form: FrontierFormat,
     /// Which queue, and which bits, hold it.
     pub(super) turn: usize,
     pub(super) bits_turn: usize,
-    /// Owned vertices in it; an upper bound after `sift`.
+    /// Owned vertices in it; an upper bound after `filter_changed`.
     pub(crate) count: u64,
     pub(crate) arcs: u64,
     /// Vertices of any rank that have not been in the frontier.
     pub(crate) remaining: u64,
-    pub(crate) news: News,
+    pub(crate) dirty: DirtySet,
     pub(crate) offers: u32,
-    pub(crate) woken: u32,
+    pub(crate) activated: u32,
     pub(crate) woken_arcs: u64,
-    pub(crate) renewed: u32,
+    pub(crate) updated_ghosts: u32,
     /// Candidates of the next selection, once there was one.
     pub(super) candidates: Option<u32>,
     pub(super) candidates_turn: usize,
@@ -116,8 +116,8 @@ impl DeviceState for Engine {
         std::mem::take(&mut self.device_time)
     }
 
-    fn touch_all(&mut self) {
-        self.frontier.news = News::All;
+    fn mark_all_dirty(&mut self) {
+        self.frontier.dirty = DirtySet::All;
     }
 
     fn frontier_tally(&self) -> Tally {
@@ -196,36 +196,36 @@ impl Engine {
         let lists = Lists {
             queues: [take(plan.owned * 4)?, take(plan.owned * 4)?],
             offers: take(plan.ghosts * 4)?,
-            woken: take(plan.woken * 4)?,
-            renewed: take(plan.ghosts * 4)?,
+            activated: take(plan.activated * 4)?,
+            updated_ghosts: take(plan.ghosts * 4)?,
             listed: take(plan.listed * 4)?,
             candidates: match plan.candidates {
                 None => None,
                 Some(vertices) => Some([take(vertices * 4)?, take(vertices * 4)?]),
             },
             bits: [clear(plan.bits)?, clear(plan.bits)?],
-            joined: clear(plan.bits)?,
+            visited: clear(plan.bits)?,
             marks: clear(plan.bits)?,
             pieces: take(plan.pieces * PIECE_BYTES)?,
         };
         let columns = specs.iter().map(|spec| take(spec.kind.bytes() * plan.locals)).collect::<Result<Vec<_>>>()?;
         let report = clear(REPORT_BYTES)?;
-        let mail = match reaches {
-            Some(reaches) => Some(Mail::new(&context, &gpus.board, part, Sizes::of(part, specs), reaches)?),
+        let messages = match reaches {
+            Some(reaches) => Some(PeerMessages::new(&context, &gpus.board, part, Sizes::of(part, specs), reaches)?),
             None => None,
         };
         let frontier = FrontierState {
-            form: Form::Queue,
+            form: FrontierFormat::Queue,
             turn: 0,
             bits_turn: 0,
             count: 0,
             arcs: 0,
             remaining: part.graph_vertices() as u64,
-            news: News::Frontier,
+            dirty: DirtySet::Frontier,
             offers: 0,
-            woken: 0,
+            activated: 0,
             woken_arcs: 0,
-            renewed: 0,
+            updated_ghosts: 0,
             candidates: None,
             candidates_turn: 0,
         };
@@ -236,11 +236,11 @@ impl Engine {
             lists,
             frontier,
             long_rows: None,
-            staging: Staging::new(&context, part, specs, mail.is_some())?,
-            mail,
+            staging: Staging::new(&context, part, specs, messages.is_some())?,
+            messages,
             report,
-            leaving: None,
-            guarding: None,
+            transfer: None,
+            guard: None,
             seen: Pinned::new(&context, REPORT_BYTES / 8)?,
             events: [Event::new(&context)?, Event::new(&context)?],
             is_measured: false,
@@ -427,7 +427,7 @@ impl Engine {
             offers: self.list(&self.lists.offers, Slot::Offers),
             bits: bits(0),
             next_bits: bits(1),
-            joined: self.lists.joined.address(),
+            visited: self.lists.visited.address(),
             pieces: self.lists.pieces.address(),
             pieces_length: self.length_of(Slot::Pieces),
             pieces_capacity: (self.lists.pieces.bytes() / PIECE_BYTES) as u64,
@@ -472,8 +472,8 @@ impl Drop for Engine {
         let _ = self.compute.synchronize();
         let _ = self.exchange.synchronize();
         let _ = self.copies.synchronize();
-        if let Some(leaving) = &self.leaving {
-            let _ = leaving.stream.synchronize();
+        if let Some(transfer) = &self.transfer {
+            let _ = transfer.stream.synchronize();
         }
     }
 }

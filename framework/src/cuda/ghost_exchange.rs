@@ -10,22 +10,22 @@ use super::staging::{SAMPLE, grown};
 use crate::base::error::Result;
 use crate::base::tally::Tally;
 use crate::device::{GhostExchange, Packed};
-use crate::frontier::{Form, News};
+use crate::frontier::{DirtySet, FrontierFormat};
 
 impl GhostExchange for Engine {
-    fn woken(&self) -> Tally {
-        Tally { active: self.frontier.woken.into(), arcs: self.frontier.woken_arcs, ..Tally::default() }
+    fn activated(&self) -> Tally {
+        Tally { active: self.frontier.activated.into(), arcs: self.frontier.woken_arcs, ..Tally::default() }
     }
 
-    fn replace_news(&mut self, news: News) -> News {
-        std::mem::replace(&mut self.frontier.news, news)
+    fn replace_dirty(&mut self, dirty: DirtySet) -> DirtySet {
+        std::mem::replace(&mut self.frontier.dirty, dirty)
     }
 
     fn packed_offers(&mut self, slots: &[usize]) -> Result<Packed> {
         let (base, ghosts) = (self.graph.view.ghost_base, self.graph.view.locals - self.graph.view.ghost_base);
         let offers = self.list(&self.lists.offers, Slot::Offers);
         let mut count = self.frontier.offers.min(ghosts);
-        if self.frontier.news == News::All {
+        if self.frontier.dirty == DirtySet::All {
             count = ghosts;
             self.own("list_range", ghosts.into(), Arguments::default().with(base).with(ghosts).with(offers))?;
         }
@@ -44,7 +44,7 @@ impl GhostExchange for Engine {
         let listed = self.list(&self.lists.listed, Slot::Listed);
         let boundary = self.graph.boundary.address();
         let mut count = all;
-        if self.frontier.news == News::All {
+        if self.frontier.dirty == DirtySet::All {
             self.own("list_range", all.into(), Arguments::default().with(0u32).with(all).with(listed))?;
         } else {
             let view = self.frontier_view();
@@ -56,20 +56,20 @@ impl GhostExchange for Engine {
             };
             // Woken vertices are not in the frontier yet, and never in it twice.
             self.compute.zero(&self.lists.marks)?;
-            if self.frontier.woken > 0 {
-                let woken = self.list(&self.lists.woken, Slot::Woken);
+            if self.frontier.activated > 0 {
+                let activated = self.list(&self.lists.activated, Slot::Woken);
                 self.own(
                     "set_bits",
-                    self.frontier.woken.into(),
-                    Arguments::default().with(woken).with(marks).with(self.graph.view.locals),
+                    self.frontier.activated.into(),
+                    Arguments::default().with(activated).with(marks).with(self.graph.view.locals),
                 )?;
             }
             match self.frontier.form {
-                Form::Queue => {
+                FrontierFormat::Queue => {
                     let arguments = Arguments::default().with(view.queue).with(marks).with(self.graph.view.locals);
                     self.own("set_bits", self.frontier.count, arguments)?;
                 }
-                Form::Bits => {
+                FrontierFormat::Bitmap => {
                     let owned = self.graph.view.owned;
                     let words = u64::from(owned.div_ceil(32));
                     self.own("or_bits", words, Arguments::default().with(view.bits).with(owned).with(marks))?;
@@ -87,7 +87,7 @@ impl GhostExchange for Engine {
     }
 
     fn begin_exchange(&mut self) -> Result<()> {
-        (self.frontier.woken, self.frontier.woken_arcs, self.frontier.renewed) = (0, 0, 0);
+        (self.frontier.activated, self.frontier.woken_arcs, self.frontier.updated_ghosts) = (0, 0, 0);
         self.clear(&[Slot::Woken, Slot::Renewed])
     }
 
@@ -102,7 +102,7 @@ impl GhostExchange for Engine {
             .with(count)
             .with(self.columns_of(slots))
             .with(self.lists.marks.address())
-            .with(self.list(&self.lists.woken, Slot::Woken))
+            .with(self.list(&self.lists.activated, Slot::Woken))
             .with(self.report_address());
         match self.watch() {
             Some(watch) => self.own("guarded_merge", count.into(), arguments.with(watch)),
@@ -113,25 +113,25 @@ impl GhostExchange for Engine {
     fn count_woken(&mut self) -> Result<()> {
         self.compute.zero(&self.lists.marks)?;
         let report = self.read_report()?;
-        (self.frontier.woken, self.frontier.woken_arcs) = (report.length[Slot::Woken as usize], report.arcs);
+        (self.frontier.activated, self.frontier.woken_arcs) = (report.length[Slot::Woken as usize], report.arcs);
         Ok(())
     }
 
     fn put(&mut self, slots: &[usize], ghosts: &[u32], values: &[u64], renews: bool) -> Result<()> {
         let columns = self.columns_of(slots);
         self.put_values(ghosts, values, columns, renews)?;
-        self.frontier.renewed += if renews { ghosts.len() as u32 } else { 0 };
+        self.frontier.updated_ghosts += if renews { ghosts.len() as u32 } else { 0 };
         Ok(())
     }
 
     fn forget_renewed(&mut self) -> Result<()> {
-        self.frontier.renewed = 0;
+        self.frontier.updated_ghosts = 0;
         self.clear_lists(&[Slot::Renewed])
     }
 
     fn end_exchange(&mut self) {
         self.frontier.offers = 0;
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
     }
 }
 
@@ -171,7 +171,7 @@ impl Engine {
     ) -> Result<()> {
         self.compute.synchronize()?; // the buffers may still be in use
         let (numbers, staged) = self.stage(vertices, values)?;
-        let renewed = self.list(&self.lists.renewed, Slot::Renewed);
+        let updated_ghosts = self.list(&self.lists.updated_ghosts, Slot::Renewed);
         let count = vertices.len() as u32;
         let arguments = Arguments::default()
             .with(numbers)
@@ -179,7 +179,7 @@ impl Engine {
             .with(count)
             .with(columns)
             .with(u32::from(renews))
-            .with(renewed);
+            .with(updated_ghosts);
         self.own("put", count.into(), arguments)
     }
 

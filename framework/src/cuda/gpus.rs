@@ -4,7 +4,7 @@ use super::cache::Cache;
 use super::compile::{self, nvrtc_version};
 use super::driver::{Context, DeviceInfo};
 use super::layout::PEERS;
-use super::mailbox::{Board, Reach};
+use super::messages::{PeerAccess, PeerRegistry};
 use crate::base::error::Result;
 use crate::base::id::Rank;
 use crate::device::Kernels;
@@ -32,7 +32,7 @@ pub struct Gpus {
     contexts: Vec<Mutex<Option<Arc<Context>>>>,
     images: Mutex<Images>,
     cache: Cache,
-    pub(super) board: Arc<Board>,
+    pub(super) board: Arc<PeerRegistry>,
     /// Set for tests of the other ways.
     ghosts: Ghosts,
     notes: Mutex<Vec<String>>,
@@ -69,22 +69,22 @@ impl Gpus {
     }
 
     /// How messages of a rank get to each of its peers, if devices exchange at all.
-    pub(super) fn reaches(&self, context: &Context, part: &Part) -> Result<Option<Vec<Reach>>> {
-        let ranks = part.routes().peers();
+    pub(super) fn reaches(&self, context: &Context, part: &Part) -> Result<Option<Vec<PeerAccess>>> {
+        let ranks = part.routes().ranks();
         if !(2..=PEERS).contains(&ranks) {
             return Ok(None);
         }
-        let reach = |peer: usize| -> Result<Reach> {
+        let reach = |peer: usize| -> Result<PeerAccess> {
             let pair = (part.rank().index() % self.devices.len(), peer % self.devices.len());
             if pair.0 == pair.1 {
-                return Ok(Reach::Mapped);
+                return Ok(PeerAccess::Mapped);
             }
             let there = self.context(Rank(peer as u32))?;
             let mut known = self.board.reaches.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(&reach) = known.get(&pair) {
                 return Ok(reach);
             }
-            let reach = if context.reaches(&there)? { Reach::Mapped } else { Reach::Copied };
+            let reach = if context.reaches(&there)? { PeerAccess::Mapped } else { PeerAccess::Copied };
             known.insert(pair, reach);
             Ok(reach)
         };

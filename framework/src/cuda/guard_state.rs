@@ -7,7 +7,7 @@ use crate::partition::Part;
 use std::time::Duration;
 
 /// The device side of protection.
-pub(super) struct Guarding {
+pub(super) struct DeviceGuard {
     pub(super) terms: GuardTerms,
     pub(super) summary: Memory,
     pub(super) seen: Pinned<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Guarding {
     pub(super) selects: bool,
     /// Sums of members: of the frontier at rest, of the vertices that the last exchange woke, and of what must have been consumed.
     pub(super) resting: u64,
-    pub(super) woken: u64,
+    pub(super) activated: u64,
     pub(super) expected: u64,
 }
 
@@ -39,31 +39,31 @@ pub(super) fn sum_of_members(list: impl IntoIterator<Item = u32>) -> u64 {
     list.into_iter().fold(0, |sum, v| sum.wrapping_add(member(v)))
 }
 
-impl Guarding {
+impl DeviceGuard {
     /// The frontier is empty again.
     pub(super) fn forget(&mut self) {
-        (self.resting, self.woken, self.expected, self.allowance) = (0, 0, 0, 0.0);
+        (self.resting, self.activated, self.expected, self.allowance) = (0, 0, 0, 0.0);
         (self.consumes, self.selects) = (false, false);
     }
 
     /// Members that are put in place from the host, and woken vertices.
-    pub(super) fn holds(&mut self, resting: u64, woken: u64) {
-        (self.resting, self.woken) = (resting, woken);
+    pub(super) fn holds(&mut self, resting: u64, activated: u64) {
+        (self.resting, self.activated) = (resting, activated);
     }
 
     /// Whether these are what is at rest. Where no operator consumes a frontier, nobody knows.
-    pub(super) fn is_at_rest(&self, resting: u64, woken: u64) -> bool {
-        self.terms.replicas.is_none() || (self.resting, self.woken) == (resting, woken)
+    pub(super) fn is_at_rest(&self, resting: u64, activated: u64) -> bool {
+        self.terms.replicas.is_none() || (self.resting, self.activated) == (resting, activated)
     }
 
     /// What the exchange woke joins the frontier at rest.
-    pub(super) fn absorb(&mut self) {
-        self.resting = self.resting.wrapping_add(std::mem::take(&mut self.woken));
+    pub(super) fn apply_exchange(&mut self) {
+        self.resting = self.resting.wrapping_add(std::mem::take(&mut self.activated));
     }
 
     /// What the exchange woke is looked at one by one.
     pub(super) fn forget_woken(&mut self) {
-        self.woken = 0;
+        self.activated = 0;
     }
 
     /// The frontier at rest is dropped: another one is selected.

@@ -3,7 +3,7 @@
 
 use super::driver::{Context, Event, Memory, Pinned, Stream};
 use crate::base::error::Result;
-use crate::host::{Line, Pool};
+use crate::host::{CachePadded, Pool};
 use std::sync::Arc;
 
 /// Most bytes of each pinned buffer, as for uploads.
@@ -12,18 +12,18 @@ const BUFFER: usize = 4 << 20;
 const SHARE: usize = 256 << 10;
 
 /// The stream on which state leaves and comes back, and its buffers.
-pub(super) struct Leaving {
+pub(super) struct HostTransfer {
     pub(super) stream: Stream,
     order: Event,
     buffers: [(Pinned<u8>, Event); 2],
 }
 
-impl Leaving {
+impl HostTransfer {
     /// For stretches of at most so many bytes; longer ones are cut.
-    pub(super) fn new(context: &Arc<Context>, longest: usize) -> Result<Leaving> {
+    pub(super) fn new(context: &Arc<Context>, longest: usize) -> Result<HostTransfer> {
         let room = longest.clamp(1 << 12, BUFFER);
         let buffer = || -> Result<(Pinned<u8>, Event)> { Ok((Pinned::new(context, room)?, Event::new(context)?)) };
-        Ok(Leaving { stream: Stream::new(context)?, order: Event::new(context)?, buffers: [buffer()?, buffer()?] })
+        Ok(HostTransfer { stream: Stream::new(context)?, order: Event::new(context)?, buffers: [buffer()?, buffer()?] })
     }
 
     /// What follows on this stream waits for what was launched so far.
@@ -53,7 +53,7 @@ impl Leaving {
             if let Some((_, _, to)) = turn.checked_sub(1).and_then(|before| pieces.get_mut(before)) {
                 let (buffer, arrived) = &self.buffers[(turn - 1) % 2];
                 arrived.synchronize()?;
-                let mut none: Vec<Line<()>> = (0..pool.threads()).map(|_| Line(())).collect();
+                let mut none: Vec<CachePadded<()>> = (0..pool.threads()).map(|_| CachePadded(())).collect();
                 let from = buffer.values()[..to.len()].chunks(SHARE);
                 let mut shares: Vec<_> = to.chunks_mut(SHARE).zip(from).collect();
                 pool.chunks_over(&mut none, &mut shares, |(), _, (to, from)| to.copy_from_slice(from));

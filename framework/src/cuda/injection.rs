@@ -5,22 +5,22 @@ use super::engine::Engine;
 use crate::base::error::Result;
 use crate::base::id::LocalId;
 use crate::device::InjectionSites;
-use crate::frontier::Form;
+use crate::frontier::FrontierFormat;
 use crate::partition::Part;
 
 impl InjectionSites for Engine {
     fn inject_into_frontier(
         &mut self,
-        joined: bool,
+        visited: bool,
         owned: usize,
         change: &mut dyn FnMut(&mut [u32], bool),
     ) -> Result<()> {
         let frontier = self.frontier;
-        let is_queue = !joined && frontier.form == Form::Queue;
+        let is_queue = !visited && frontier.form == FrontierFormat::Queue;
         let len = if is_queue { (frontier.count as usize).min(owned) } else { owned.div_ceil(32) };
         let lists = &self.lists;
-        let memory = match (joined, is_queue) {
-            (true, _) => &lists.joined,
+        let memory = match (visited, is_queue) {
+            (true, _) => &lists.visited,
             (_, true) => &lists.queues[frontier.turn % 2],
             _ => &lists.bits[frontier.bits_turn % 2],
         };
@@ -46,10 +46,10 @@ impl InjectionSites for Engine {
 
     fn inject_into_summary(&mut self, place: usize, change: &mut dyn FnMut(u64) -> u64) -> Result<()> {
         let new = change(self.copied_summary()?[place]);
-        let (Some(guarding), Some(leaving)) = (&mut self.guarding, &self.leaving) else { return Ok(()) };
-        guarding.seen.values_mut()[0] = new;
-        leaving.stream.upload(&guarding.summary, place * 8, &guarding.seen, 1)?;
-        leaving.stream.synchronize()
+        let (Some(guard), Some(transfer)) = (&mut self.guard, &self.transfer) else { return Ok(()) };
+        guard.seen.values_mut()[0] = new;
+        transfer.stream.upload(&guard.summary, place * 8, &guard.seen, 1)?;
+        transfer.stream.synchronize()
     }
 }
 

@@ -36,7 +36,7 @@ arguments!(
     RouteView,
     PackedView,
     WatchView,
-    Choice,
+    SamplingParameters,
     Marks
 );
 
@@ -92,7 +92,7 @@ pub(super) struct FrontierView {
     pub(crate) offers: List,
     pub(crate) bits: u64,
     pub(crate) next_bits: u64,
-    pub(crate) joined: u64,
+    pub(crate) visited: u64,
     pub(crate) pieces: u64,
     pub(crate) pieces_length: u64,
     pub(crate) pieces_capacity: u64,
@@ -121,10 +121,10 @@ pub(super) struct WatchView {
     pub(crate) once_initial: u64,
 }
 
-/// `Choice`.
+/// `SamplingParameters`.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(super) struct Choice {
+pub(super) struct SamplingParameters {
     pub(crate) allowance: f64,
     pub(crate) budget: f64,
     pub(crate) arcs: u64,

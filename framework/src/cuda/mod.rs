@@ -6,7 +6,7 @@
 //! a whole device.
 //!
 //! From below: `driver` owns the driver's handles, `layout` mirrors the kernels' structs, `compile` and `cache` make images; `long_rows`,
-//! `staging`, `host_transfer`, `guard_state` and `mailbox` are parts of the state, `engine` is the whole of it; the modules after it
+//! `staging`, `host_transfer`, `guard_state` and `messages` are parts of the state, `engine` is the whole of it; the modules after it
 //! implement the traits of [`crate::device`], one each.
 
 mod layout;
@@ -20,7 +20,7 @@ mod long_rows;
 mod staging;
 mod host_transfer;
 mod guard_state;
-mod mailbox;
+mod messages;
 mod gpus;
 mod part;
 mod engine;

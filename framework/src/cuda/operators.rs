@@ -7,13 +7,13 @@ use crate::base::error::Result;
 use crate::base::sum::Sum;
 use crate::base::tally::Tally;
 use crate::device::{DeviceState, GatherMarks, Operators, Rule};
-use crate::frontier::{Form, News, visit_pulls};
+use crate::frontier::{DirtySet, FrontierFormat, visit_pulls};
 use crate::partition::Part;
 
 impl Operators for Engine {
     fn push(&mut self, rule: &Rule) -> Result<(Tally, u64)> {
-        self.absorb()?;
-        self.become_queue()?;
+        self.apply_exchange()?;
+        self.make_queue()?;
         let arcs = self.frontier.arcs;
         self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
         self.launch_push(rule, Some(arcs))?;
@@ -33,8 +33,8 @@ impl Operators for Engine {
         let candidates = self.frontier.candidates.unwrap_or(self.graph.view.owned);
         self.clear(&[self.queue_slot(1), slot(turn + 1), Slot::Offers, Slot::Pieces])?;
         let arguments = self.for_frontier(rule).with(from).with(to).with(bound).with(u32::from(is_first));
-        if let Some(guarding) = &mut self.guarding {
-            guarding.select(then.is_some());
+        if let Some(guard) = &mut self.guard {
+            guard.select(then.is_some());
         }
         self.guarded(rule, "select", candidates.into(), arguments)?;
         self.frontier.candidates_turn += 1;
@@ -62,11 +62,11 @@ impl Operators for Engine {
     }
 
     fn visit(&mut self, rule: &Rule, part: &Part, total: &Tally) -> Result<(Tally, u64)> {
-        self.absorb()?;
+        self.apply_exchange()?;
         self.frontier.remaining = self.frontier.remaining.saturating_sub(total.active);
         let pulls = visit_pulls(part, total, self.frontier.remaining);
         let consumed = if pulls {
-            self.become_bits()?;
+            self.make_bitmap()?;
             let consumed = self.frontier.count;
             // A pull reads at least one arc for each vertex that looks, and seldom many more.
             let reads = self.frontier.arcs.min(part.owned() as u64);
@@ -79,7 +79,7 @@ impl Operators for Engine {
             (self.frontier.count, self.frontier.arcs, self.frontier.offers) = (report.active, report.arcs, 0);
             consumed
         } else {
-            self.become_queue()?;
+            self.make_queue()?;
             let arcs = self.frontier.arcs;
             self.clear(&[self.queue_slot(1), Slot::Offers, Slot::Pieces])?;
             self.launch_push(rule, Some(arcs))?;
@@ -88,7 +88,7 @@ impl Operators for Engine {
             self.take_next(&report);
             report.consumed
         };
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
         Ok((self.frontier_tally(), consumed))
     }
 
@@ -126,8 +126,8 @@ impl Operators for Engine {
 
     fn changed(&mut self, rule: &Rule) -> Result<()> {
         let lists = [
-            (&self.lists.woken, Slot::Woken, self.frontier.woken),
-            (&self.lists.renewed, Slot::Renewed, self.frontier.renewed),
+            (&self.lists.activated, Slot::Woken, self.frontier.activated),
+            (&self.lists.updated_ghosts, Slot::Renewed, self.frontier.updated_ghosts),
         ];
         for (list, count) in lists.map(|(memory, slot, count)| (self.list(memory, slot), count)) {
             if count > 0 {
@@ -139,19 +139,19 @@ impl Operators for Engine {
     }
 
     fn filter(&mut self, rule: &Rule) -> Result<()> {
-        if self.frontier.woken > 0 {
-            self.become_queue()?;
+        if self.frontier.activated > 0 {
+            self.make_queue()?;
             let mut view = self.frontier_view();
             view.next = view.queue; // they join what is there
-            let woken = self.list(&self.lists.woken, Slot::Woken);
-            let arguments = self.arguments(rule).with(view).with(woken).with(0u32).with(1u32);
-            if let Some(guarding) = &mut self.guarding {
-                guarding.forget_woken();
+            let activated = self.list(&self.lists.activated, Slot::Woken);
+            let arguments = self.arguments(rule).with(view).with(activated).with(0u32).with(1u32);
+            if let Some(guard) = &mut self.guard {
+                guard.forget_woken();
             }
-            self.guarded(rule, "listed", self.frontier.woken.into(), arguments)?;
-            self.frontier.count += u64::from(self.frontier.woken);
+            self.guarded(rule, "listed", self.frontier.activated.into(), arguments)?;
+            self.frontier.count += u64::from(self.frontier.activated);
             self.frontier.arcs += self.frontier.woken_arcs;
-            self.frontier.woken = 0;
+            self.frontier.activated = 0;
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ impl Operators for Engine {
             None => self.of_rule(rule.name, "rows", part.owned() as u64, arguments)?,
         }
         let report = self.read_report()?;
-        self.frontier.news = News::All;
+        self.frontier.dirty = DirtySet::All;
         Ok(Tally {
             active: part.owned() as u64,
             residual: Sum::from_bits(report.residual),
@@ -211,58 +211,60 @@ impl Engine {
     }
 
     /// Takes in what the last exchange brought, as the host's frontier does.
-    fn absorb(&mut self) -> Result<()> {
+    fn apply_exchange(&mut self) -> Result<()> {
         let view = self.frontier_view();
-        let woken = self.list(&self.lists.woken, Slot::Woken);
-        let renewed = self.list(&self.lists.renewed, Slot::Renewed);
-        if self.frontier.woken > 0 {
-            let count = self.frontier.woken.into();
-            self.set_bits_of(woken, count, view.joined)?;
+        let activated = self.list(&self.lists.activated, Slot::Woken);
+        let updated_ghosts = self.list(&self.lists.updated_ghosts, Slot::Renewed);
+        if self.frontier.activated > 0 {
+            let count = self.frontier.activated.into();
+            self.set_bits_of(activated, count, view.visited)?;
             match self.frontier.form {
-                Form::Queue => self.own("append_list", count, Arguments::default().with(woken).with(view.queue))?,
-                Form::Bits => self.set_bits_of(woken, count, view.bits)?,
+                FrontierFormat::Queue => {
+                    self.own("append_list", count, Arguments::default().with(activated).with(view.queue))?
+                }
+                FrontierFormat::Bitmap => self.set_bits_of(activated, count, view.bits)?,
             }
-            if let Some(guarding) = &mut self.guarding {
-                guarding.absorb();
+            if let Some(guard) = &mut self.guard {
+                guard.apply_exchange();
             }
             self.frontier.count += count;
             self.frontier.arcs += self.frontier.woken_arcs;
-            self.frontier.woken = 0;
+            self.frontier.activated = 0;
         }
-        if self.frontier.renewed > 0 {
-            let count = self.frontier.renewed.into();
-            self.set_bits_of(renewed, count, view.joined)?;
-            if self.frontier.form == Form::Bits {
-                self.set_bits_of(renewed, count, view.bits)?;
-                self.frontier.renewed = 0;
+        if self.frontier.updated_ghosts > 0 {
+            let count = self.frontier.updated_ghosts.into();
+            self.set_bits_of(updated_ghosts, count, view.visited)?;
+            if self.frontier.form == FrontierFormat::Bitmap {
+                self.set_bits_of(updated_ghosts, count, view.bits)?;
+                self.frontier.updated_ghosts = 0;
             }
         }
         Ok(())
     }
 
-    fn become_bits(&mut self) -> Result<()> {
-        if self.frontier.form == Form::Queue {
+    fn make_bitmap(&mut self) -> Result<()> {
+        if self.frontier.form == FrontierFormat::Queue {
             self.compute.zero(&self.lists.bits[self.frontier.bits_turn % 2])?;
             let view = self.frontier_view();
             self.set_bits_of(view.queue, self.frontier.count, view.bits)?;
-            if self.frontier.renewed > 0 {
-                let renewed = self.list(&self.lists.renewed, Slot::Renewed);
-                self.set_bits_of(renewed, self.frontier.renewed.into(), view.bits)?;
+            if self.frontier.updated_ghosts > 0 {
+                let updated_ghosts = self.list(&self.lists.updated_ghosts, Slot::Renewed);
+                self.set_bits_of(updated_ghosts, self.frontier.updated_ghosts.into(), view.bits)?;
             }
-            self.frontier.renewed = 0;
-            self.frontier.form = Form::Bits;
+            self.frontier.updated_ghosts = 0;
+            self.frontier.form = FrontierFormat::Bitmap;
         }
         Ok(())
     }
 
-    fn become_queue(&mut self) -> Result<()> {
-        self.frontier.renewed = 0;
-        if self.frontier.form == Form::Bits {
+    fn make_queue(&mut self) -> Result<()> {
+        self.frontier.updated_ghosts = 0;
+        if self.frontier.form == FrontierFormat::Bitmap {
             self.clear_lists(&[self.queue_slot(0)])?;
             let view = self.frontier_view();
             let owned = self.graph.view.owned;
             self.own("list_bits", owned.into(), Arguments::default().with(view.bits).with(owned).with(view.queue))?;
-            self.frontier.form = Form::Queue;
+            self.frontier.form = FrontierFormat::Queue;
         }
         Ok(())
     }
@@ -270,11 +272,11 @@ impl Engine {
     /// The list just written becomes the frontier.
     fn take_next(&mut self, report: &Report) {
         self.frontier.turn += 1;
-        self.frontier.form = Form::Queue;
+        self.frontier.form = FrontierFormat::Queue;
         self.frontier.count = report.length[self.queue_slot(0) as usize].into();
         self.frontier.arcs = report.arcs;
         self.frontier.offers = report.length[Slot::Offers as usize];
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
     }
 
     /// Pushes along so many arcs; none: as the report says.

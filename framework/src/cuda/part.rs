@@ -5,7 +5,7 @@ use super::driver::{Context, Memory, Stream};
 use super::guard_state;
 use super::layout::{HUB, PIECE_BYTES, PartView, REPORT_BYTES, Rows};
 use super::long_rows::LongRowsOfPart;
-use super::mailbox::{Reach, Sizes};
+use super::messages::{PeerAccess, Sizes};
 use super::staging::staging_allocations;
 use super::upload::Uploader;
 use crate::base::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(super) struct Plan {
     pub(super) owned: usize,
     pub(super) ghosts: usize,
     pub(super) locals: usize,
-    pub(super) woken: usize,
+    pub(super) activated: usize,
     pub(super) listed: usize,
     pub(super) bits: usize,
     pub(super) pieces: usize,
@@ -56,7 +56,7 @@ impl Plan {
         part: &Part,
         specs: &[FieldSpec],
         kernels: &Kernels,
-        reaches: Option<&[Reach]>,
+        reaches: Option<&[PeerAccess]>,
         guarded: Option<bool>,
     ) -> Plan {
         let (owned, ghosts, locals) = (part.owned(), part.ghosts(), part.locals());
@@ -73,7 +73,7 @@ impl Plan {
             owned,
             ghosts,
             locals,
-            woken: if ghosts > 0 || !part.routes().boundary().is_empty() { owned } else { 0 },
+            activated: if ghosts > 0 || !part.routes().boundary().is_empty() { owned } else { 0 },
             listed: ghosts.max(part.routes().boundary().len()),
             bits: locals.div_ceil(64) * 8,
             pieces: if has_hubs { part.outgoing().arcs() as usize / (HUB as usize / 2) } else { 0 },
@@ -93,7 +93,7 @@ impl Plan {
     /// Bytes of everything that a run allocates, as the driver hands them out.
     fn bytes(&self) -> u64 {
         let lists =
-            [self.owned, self.owned, self.ghosts, self.woken, self.ghosts, self.listed, self.ghosts, self.boundary];
+            [self.owned, self.owned, self.ghosts, self.activated, self.ghosts, self.listed, self.ghosts, self.boundary];
         let mut bytes: Vec<usize> = lists.iter().map(|entries| entries * 4).collect();
         bytes.extend(self.candidates.iter().flat_map(|entries| [entries * 4; 2]));
         bytes.extend([self.bits; 4]);

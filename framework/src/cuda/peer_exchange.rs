@@ -1,58 +1,58 @@
-//! The exchange between devices, round by round, over the [mailboxes](super::mailbox).
+//! The exchange between devices, round by round, over the [mailboxes](super::buffers).
 
 use super::driver::Arguments;
 use super::engine::Engine;
 use super::layout::{Columns, RouteView, Slot};
-use super::mailbox::{Carried, Mail, Reach};
+use super::messages::{Carried, PeerAccess, PeerMessages};
 use crate::base::error::Result;
 use crate::device::{DirectTraffic, MessageKind, PeerExchange};
 use crate::field::Kind;
-use crate::frontier::{Form, News};
+use crate::frontier::{DirtySet, FrontierFormat};
 use crate::partition::Part;
 use std::time::Duration;
 
 impl PeerExchange for Engine {
     fn is_direct(&self) -> bool {
-        self.mail.is_some()
+        self.messages.is_some()
     }
 
     fn carrier(&self) -> &'static str {
-        self.mail.as_ref().map_or("through host memory", Mail::carrier)
+        self.messages.as_ref().map_or("through host memory", PeerMessages::carrier)
     }
 
     fn is_connected(&self) -> bool {
-        self.mail().peers.len() == self.mail().sizes.peers()
+        self.messages().peers.len() == self.messages().sizes.ranks()
     }
 
     fn connect(&mut self, part: &Part) -> Result<()> {
-        let mail = self.mail.as_mut().expect("callers asked is_direct");
-        mail.connect(part, &self.context, &self.exchange)
+        let messages = self.messages.as_mut().expect("callers asked is_direct");
+        messages.connect(part, &self.context, &self.exchange)
     }
 
     fn begin_direct(&mut self) -> Result<()> {
-        (self.frontier.woken, self.frontier.woken_arcs, self.frontier.renewed) = (0, 0, 0);
-        let mail = self.mail.as_mut().expect("callers asked is_direct");
-        mail.carried = [Carried::Nothing; 2];
-        mail.order.record(&self.compute)?;
-        self.exchange.wait_for(&mail.order)?;
-        mail.timing[0].record(&self.exchange)?;
+        (self.frontier.activated, self.frontier.woken_arcs, self.frontier.updated_ghosts) = (0, 0, 0);
+        let messages = self.messages.as_mut().expect("callers asked is_direct");
+        messages.carried = [Carried::Nothing; 2];
+        messages.order.record(&self.compute)?;
+        self.exchange.wait_for(&messages.order)?;
+        messages.timing[0].record(&self.exchange)?;
         let lengths = Slot::Woken.bit() | Slot::Renewed.bit();
         self.in_exchange("clear", 1, Arguments::default().with(self.report_address()).with(1u32).with(lengths))
     }
 
     fn send(&mut self, kind: MessageKind, slots: &[usize]) -> Result<()> {
-        let mail = self.mail();
-        let turn = mail.turn();
-        if mail.rounds >= 2 {
-            for (_, peer) in mail.others(&mail.sizes.outgoing[kind as usize]) {
+        let messages = self.messages();
+        let turn = messages.turn();
+        if messages.rounds >= 2 {
+            for (_, peer) in messages.others(&messages.sizes.outgoing[kind as usize]) {
                 self.exchange.wait_for(&peer.content().read[turn])?;
             }
         }
-        let route = mail.route(true, kind, self.graph.view.ghost_base);
-        let packed = mail.packed(kind, self.report_address());
-        let entries = mail.entries(true, kind);
+        let route = messages.route(true, kind, self.graph.view.ghost_base);
+        let packed = messages.packed(kind, self.report_address());
+        let entries = messages.entries(true, kind);
         let arguments = Arguments::default().with(route).with(packed).with(self.columns_of(slots));
-        let is_all = self.frontier.news == News::All;
+        let is_all = self.frontier.dirty == DirtySet::All;
         match kind {
             _ if is_all => {
                 let restarts = u32::from(kind == MessageKind::Offers);
@@ -65,44 +65,45 @@ impl PeerExchange for Engine {
             MessageKind::Copies => {
                 // Woken vertices are marked already; they are not in the frontier yet.
                 let (view, marks) = (self.frontier_view(), self.lists.marks.address());
-                let bits = if self.frontier.form == Form::Bits { view.bits } else { 0 };
-                if self.frontier.form == Form::Queue && self.frontier.count > 0 {
+                let bits = if self.frontier.form == FrontierFormat::Bitmap { view.bits } else { 0 };
+                if self.frontier.form == FrontierFormat::Queue && self.frontier.count > 0 {
                     let queue = Arguments::default().with(view.queue).with(marks).with(self.graph.view.locals);
                     self.in_exchange("set_bits", self.frontier.count, queue)?;
                 }
                 self.in_exchange("send_marked", entries, arguments.with(marks).with(bits))?;
             }
         }
-        self.mail.as_mut().expect("used above").carried[kind as usize] =
+        self.messages.as_mut().expect("used above").carried[kind as usize] =
             if is_all { Carried::All } else { Carried::Named };
         self.copy_messages(kind)?;
-        self.mail().mine.content().packed[turn].record(&self.exchange)
+        self.messages().mine.content().packed[turn].record(&self.exchange)
     }
 
     fn receive(&mut self, kind: MessageKind, slots: &[usize]) -> Result<()> {
-        let mail = self.mail();
-        let turn = mail.turn();
-        for (_, peer) in mail.others(&mail.sizes.incoming[kind as usize]) {
+        let messages = self.messages();
+        let turn = messages.turn();
+        for (_, peer) in messages.others(&messages.sizes.incoming[kind as usize]) {
             self.exchange.wait_for(&peer.content().packed[turn])?;
         }
-        let route = mail.route(false, kind, self.graph.view.ghost_base);
-        let (entries, columns) = (mail.entries(false, kind), self.columns_of(slots));
+        let route = messages.route(false, kind, self.graph.view.ghost_base);
+        let (entries, columns) = (messages.entries(false, kind), self.columns_of(slots));
         match kind {
             MessageKind::Offers => {
-                for (first, last) in self.stretches(slots, &self.mail().sizes.incoming[0]) {
+                for (first, last) in self.stretches(slots, &self.messages().sizes.incoming[0]) {
                     self.take_offers(route, columns, (first, last), entries)?;
                 }
             }
             MessageKind::Copies => {
                 let renews = slots.iter().any(|&slot| self.specs[slot].share.offers().is_some());
-                let renewed = self.list(&self.lists.renewed, Slot::Renewed);
-                let arguments = Arguments::default().with(route).with(columns).with(u32::from(renews)).with(renewed);
+                let updated_ghosts = self.list(&self.lists.updated_ghosts, Slot::Renewed);
+                let arguments =
+                    Arguments::default().with(route).with(columns).with(u32::from(renews)).with(updated_ghosts);
                 self.in_exchange("take_copies", entries, arguments)?;
             }
         }
-        let mail = self.mail.as_mut().expect("used above");
-        mail.mine.content().read[turn].record(&self.exchange)?;
-        mail.rounds += 1;
+        let messages = self.messages.as_mut().expect("used above");
+        messages.mine.content().read[turn].record(&self.exchange)?;
+        messages.rounds += 1;
         Ok(())
     }
 
@@ -114,18 +115,18 @@ impl PeerExchange for Engine {
     fn end_direct(&mut self) -> Result<DirectTraffic> {
         self.exchange.zero(&self.lists.marks)?;
         self.see_exchange()?;
-        self.mail().timing[1].record(&self.exchange)?;
-        self.mail().timing[1].synchronize()?;
+        self.messages().timing[1].record(&self.exchange)?;
+        self.messages().timing[1].synchronize()?;
         let report = self.seen_report();
-        self.frontier.woken = report.length[Slot::Woken as usize];
-        self.frontier.renewed = report.length[Slot::Renewed as usize];
+        self.frontier.activated = report.length[Slot::Woken as usize];
+        self.frontier.updated_ghosts = report.length[Slot::Renewed as usize];
         self.frontier.woken_arcs = report.arcs;
-        let (mail, seen) = (self.mail(), self.seen.values());
-        let seconds = mail.timing[1].seconds_since(&mail.timing[0])?;
+        let (messages, seen) = (self.messages(), self.seen.values());
+        let seconds = messages.timing[1].seconds_since(&messages.timing[0])?;
         let mut sent = DirectTraffic { took: Duration::from_secs_f64(seconds.max(0.0)), ..DirectTraffic::default() };
         for kind in [MessageKind::Offers, MessageKind::Copies] {
-            for peer in (0..mail.peers.len()).filter(|&peer| mail.count(kind, peer, seen) > 0) {
-                sent.bytes += mail.bytes(kind, peer, seen) as u64;
+            for peer in (0..messages.peers.len()).filter(|&peer| messages.count(kind, peer, seen) > 0) {
+                sent.bytes += messages.bytes(kind, peer, seen) as u64;
                 sent.messages += 1;
             }
         }
@@ -134,29 +135,33 @@ impl PeerExchange for Engine {
 }
 
 impl Engine {
-    fn mail(&self) -> &Mail {
-        self.mail.as_ref().expect("callers asked is_direct")
+    fn messages(&self) -> &PeerMessages {
+        self.messages.as_ref().expect("callers asked is_direct")
     }
 
     /// Has the driver copy the messages that could not be written where they are read: the host must know their lengths.
     fn copy_messages(&mut self, kind: MessageKind) -> Result<()> {
-        let copied = |mail: &Mail| -> Vec<usize> {
-            let regions = &mail.sizes.outgoing[kind as usize];
-            mail.others(regions).map(|(peer, _)| peer).filter(|&peer| mail.reaches[peer] == Reach::Copied).collect()
+        let copied = |messages: &PeerMessages| -> Vec<usize> {
+            let regions = &messages.sizes.outgoing[kind as usize];
+            messages
+                .others(regions)
+                .map(|(peer, _)| peer)
+                .filter(|&peer| messages.reaches[peer] == PeerAccess::Copied)
+                .collect()
         };
-        let peers = copied(self.mail());
+        let peers = copied(self.messages());
         if peers.is_empty() {
             return Ok(());
         }
-        if self.mail().carried[kind as usize] == Carried::Named {
+        if self.messages().carried[kind as usize] == Carried::Named {
             self.see_exchange()?;
             self.exchange.synchronize()?;
         }
-        let mail = self.mail();
+        let messages = self.messages();
         for peer in peers {
-            let bytes = mail.bytes(kind, peer, self.seen.values());
-            let to = (mail.destination(kind, peer, mail.turn()), &*mail.peers[peer].context);
-            self.exchange.copy_to_peer(to, (&mail.outbox, mail.outbox_at(peer) as usize), bytes)?;
+            let bytes = messages.bytes(kind, peer, self.seen.values());
+            let to = (messages.destination(kind, peer, messages.turn()), &*messages.peers[peer].context);
+            self.exchange.copy_to_peer(to, (&messages.outbox, messages.outbox_at(peer) as usize), bytes)?;
         }
         Ok(())
     }
@@ -169,7 +174,7 @@ impl Engine {
             .with(peers.0)
             .with(peers.1)
             .with(self.lists.marks.address())
-            .with(self.list(&self.lists.woken, Slot::Woken))
+            .with(self.list(&self.lists.activated, Slot::Woken))
             .with(self.report_address());
         self.in_exchange("take_offers", entries, arguments)
     }

@@ -2,7 +2,7 @@
 
 use super::driver::{Context, Event, Memory, Pinned};
 use crate::base::error::Result;
-use crate::base::memory::Plain;
+use crate::base::memory::Pod;
 use crate::field::FieldSpec;
 use crate::partition::Part;
 
@@ -35,12 +35,12 @@ impl Staging {
     }
 }
 
-pub(super) struct Buffer<T: Plain> {
+pub(super) struct Buffer<T: Pod> {
     pub(super) device: Memory,
     pub(super) pinned: Pinned<T>,
 }
 
-pub(super) fn grown<'s, T: Plain>(
+pub(super) fn grown<'s, T: Pod>(
     slot: &'s mut Option<Buffer<T>>,
     context: &Context,
     len: usize,

@@ -7,7 +7,7 @@
 use super::driver::Memory;
 use super::engine::Engine;
 use super::guard_state::sum_of_members;
-use super::host_transfer::Leaving;
+use super::host_transfer::HostTransfer;
 use super::layout::{Report, Slot};
 use super::upload::Uploader;
 use crate::base::error::Result;
@@ -15,7 +15,7 @@ use crate::base::id::LocalId;
 use crate::base::memory::bytes_of_mut;
 use crate::device::{DeviceState, StateTransfer};
 use crate::field::{Column, Fields};
-use crate::frontier::{Form, News, Resting};
+use crate::frontier::{DirtySet, FrontierFormat, FrontierSnapshot};
 use crate::host::Pool;
 use crate::host::access::vertices_of;
 use crate::partition::Part;
@@ -38,60 +38,60 @@ impl StateTransfer for Engine {
             Column::U32(buf) => bytes_of_mut(buf),
             Column::F64(buf) => bytes_of_mut(buf),
         });
-        let mut leaving = self.leave()?;
-        let done = leaving.bring(pool, self.columns.iter().zip(columns).collect());
-        self.leaving = Some(leaving);
+        let mut transfer = self.begin_transfer()?;
+        let done = transfer.bring(pool, self.columns.iter().zip(columns).collect());
+        self.transfer = Some(transfer);
         done
     }
 
-    fn save_frontier(&mut self, part: &Part, pool: &Pool, to: &mut Resting) -> Result<bool> {
+    fn save_frontier(&mut self, part: &Part, pool: &Pool, to: &mut FrontierSnapshot) -> Result<bool> {
         let state = self.frontier;
         let words = part.locals().div_ceil(64);
-        let is_bits = state.form == Form::Bits;
+        let is_bits = state.form == FrontierFormat::Bitmap;
         let room = |count: u64, most: usize| vec![0u32; usize::try_from(count).unwrap_or(most).min(most)];
         let mut members = room(if is_bits { 0 } else { state.count }, part.owned());
-        let mut woken = room(state.woken.into(), part.owned());
-        let mut renewed = room(state.renewed.into(), part.ghosts());
+        let mut activated = room(state.activated.into(), part.owned());
+        let mut updated_ghosts = room(state.updated_ghosts.into(), part.ghosts());
         to.bits.clear();
         to.bits.resize(if is_bits { words } else { 0 }, 0);
-        to.joined.clear();
-        to.joined.resize(words, 0);
-        let mut leaving = self.leave()?;
+        to.visited.clear();
+        to.visited.resize(words, 0);
+        let mut transfer = self.begin_transfer()?;
         let lists = &self.lists;
         let wanted = vec![
             (&lists.queues[state.turn % 2], bytes_of_mut(&mut members)),
-            (&lists.woken, bytes_of_mut(&mut woken)),
-            (&lists.renewed, bytes_of_mut(&mut renewed)),
+            (&lists.activated, bytes_of_mut(&mut activated)),
+            (&lists.updated_ghosts, bytes_of_mut(&mut updated_ghosts)),
             (&lists.bits[state.bits_turn % 2], bytes_of_mut(&mut to.bits)),
-            (&lists.joined, bytes_of_mut(&mut to.joined)),
+            (&lists.visited, bytes_of_mut(&mut to.visited)),
         ];
-        let done = leaving.bring(pool, wanted);
-        self.leaving = Some(leaving);
+        let done = transfer.bring(pool, wanted);
+        self.transfer = Some(transfer);
         done?;
-        let is_whole = self.guarding.as_ref().is_none_or(|guarding| {
+        let is_whole = self.guard.as_ref().is_none_or(|guard| {
             let set = owned_bits(&to.bits, part).chain(members.iter().copied());
-            guarding.is_at_rest(sum_of_members(set), sum_of_members(woken.iter().copied()))
+            guard.is_at_rest(sum_of_members(set), sum_of_members(activated.iter().copied()))
         });
         // On host threads numbers between the last owned vertex and the next word never join.
         if !part.owned().is_multiple_of(64) {
-            to.joined[part.owned() / 64] |= !0 << (part.owned() % 64);
+            to.visited[part.owned() / 64] |= !0 << (part.owned() % 64);
         }
         to.members = vertices(&members, part.owned());
-        to.woken = vertices(&woken, part.owned());
-        to.renewed = vertices(&renewed, part.locals());
+        to.activated = vertices(&activated, part.owned());
+        to.updated_ghosts = vertices(&updated_ghosts, part.locals());
         (to.count, to.arcs, to.remaining) = (state.count, state.arcs, state.remaining);
         Ok(is_whole)
     }
 
-    fn restore(&mut self, part: &Part, pool: &Pool, fields: &Fields, from: &Resting) -> Result<()> {
+    fn restore(&mut self, part: &Part, pool: &Pool, fields: &Fields, from: &FrontierSnapshot) -> Result<()> {
         self.reset(part, pool)?;
-        let leaving = self.leave()?;
+        let transfer = self.begin_transfer()?;
         let owned = |list: &[LocalId]| -> Vec<u32> {
             list.iter().filter(|v| v.index() < part.owned()).map(|v| v.number()).collect()
         };
-        let (members, woken) = (owned(&from.members), owned(&from.woken));
+        let (members, activated) = (owned(&from.members), owned(&from.activated));
         let is_ghost = |v: &&LocalId| part.is_ghost(**v) && v.index() < part.locals();
-        let renewed: Vec<u32> = from.renewed.iter().filter(is_ghost).map(|v| v.number()).collect();
+        let updated_ghosts: Vec<u32> = from.updated_ghosts.iter().filter(is_ghost).map(|v| v.number()).collect();
         let words = |words: &[u64], owned_only: bool| -> Vec<u64> {
             let keeps = |word: usize| {
                 let left =
@@ -101,35 +101,36 @@ impl StateTransfer for Engine {
             };
             words.iter().take(part.locals().div_ceil(64)).enumerate().map(|(at, word)| word & keeps(at)).collect()
         };
-        let (bits, joined) = (words(&from.bits, true), words(&from.joined, true));
-        let lengths = [(Slot::QueueA, members.len()), (Slot::Woken, woken.len()), (Slot::Renewed, renewed.len())];
+        let (bits, visited) = (words(&from.bits, true), words(&from.visited, true));
+        let lengths =
+            [(Slot::QueueA, members.len()), (Slot::Woken, activated.len()), (Slot::Renewed, updated_ghosts.len())];
         let mut report = [0u32; size_of::<Report>() / 4];
         for (slot, length) in lengths {
             report[16 + slot as usize] = length as u32;
         }
-        if woken.len() * 4 > self.lists.woken.bytes() {
+        if activated.len() * 4 > self.lists.activated.bytes() {
             // A part without peers has no room for them; those of a run on more ranks are looked at all the same.
-            self.lists.woken = Memory::new(&self.context, part.owned() * 4)?;
+            self.lists.activated = Memory::new(&self.context, part.owned() * 4)?;
         }
         let mut uploader = Uploader::new(&self.context, pool)?;
         for (slot, memory) in self.columns.iter().enumerate() {
             match fields.column(slot) {
-                Column::U32(buf) => uploader.put(&leaving.stream, memory, buf)?,
-                Column::F64(buf) => uploader.put(&leaving.stream, memory, buf)?,
+                Column::U32(buf) => uploader.put(&transfer.stream, memory, buf)?,
+                Column::F64(buf) => uploader.put(&transfer.stream, memory, buf)?,
             }
         }
-        uploader.put(&leaving.stream, &self.lists.queues[0], &members)?;
-        uploader.put(&leaving.stream, &self.lists.woken, &woken)?;
-        uploader.put(&leaving.stream, &self.lists.renewed, &renewed)?;
-        uploader.put(&leaving.stream, &self.lists.bits[0], &bits)?;
-        uploader.put(&leaving.stream, &self.lists.joined, &joined)?;
-        uploader.put(&leaving.stream, &self.report, &report)?;
-        leaving.stream.synchronize()?; // the pinned buffers go
-        leaving.lead(&self.compute)?;
-        self.leaving = Some(leaving);
-        if let Some(guarding) = &mut self.guarding {
+        uploader.put(&transfer.stream, &self.lists.queues[0], &members)?;
+        uploader.put(&transfer.stream, &self.lists.activated, &activated)?;
+        uploader.put(&transfer.stream, &self.lists.updated_ghosts, &updated_ghosts)?;
+        uploader.put(&transfer.stream, &self.lists.bits[0], &bits)?;
+        uploader.put(&transfer.stream, &self.lists.visited, &visited)?;
+        uploader.put(&transfer.stream, &self.report, &report)?;
+        transfer.stream.synchronize()?; // the pinned buffers go
+        transfer.lead(&self.compute)?;
+        self.transfer = Some(transfer);
+        if let Some(guard) = &mut self.guard {
             let set = owned_bits(&bits, part).chain(members.iter().copied());
-            guarding.holds(sum_of_members(set), sum_of_members(woken.iter().copied()));
+            guard.holds(sum_of_members(set), sum_of_members(activated.iter().copied()));
         }
         let is_queue = from.bits.is_empty();
         let count = if is_queue {
@@ -138,10 +139,10 @@ impl StateTransfer for Engine {
             bits[..part.owned().div_ceil(64)].iter().map(|word| u64::from(word.count_ones())).sum()
         };
         let frontier = &mut self.frontier;
-        frontier.form = if is_queue { Form::Queue } else { Form::Bits };
+        frontier.form = if is_queue { FrontierFormat::Queue } else { FrontierFormat::Bitmap };
         (frontier.count, frontier.arcs, frontier.remaining) = (count, from.arcs, from.remaining);
-        (frontier.woken, frontier.renewed) = (woken.len() as u32, renewed.len() as u32);
-        frontier.woken_arcs = woken.iter().map(|&v| part.outgoing().degree(LocalId::new(v))).sum();
+        (frontier.activated, frontier.updated_ghosts) = (activated.len() as u32, updated_ghosts.len() as u32);
+        frontier.woken_arcs = activated.iter().map(|&v| part.outgoing().degree(LocalId::new(v))).sum();
         Ok(())
     }
 
@@ -150,17 +151,17 @@ impl StateTransfer for Engine {
         self.graph.renew(&self.context, &self.compute, part, pool)?;
         self.fill_columns()?;
         let lists = &self.lists;
-        for memory in lists.bits.iter().chain([&lists.joined, &lists.marks, &self.report]) {
+        for memory in lists.bits.iter().chain([&lists.visited, &lists.marks, &self.report]) {
             self.compute.zero(memory)?;
         }
         let frontier = &mut self.frontier;
-        (frontier.form, frontier.news) = (Form::Queue, News::Frontier);
+        (frontier.form, frontier.dirty) = (FrontierFormat::Queue, DirtySet::Frontier);
         (frontier.turn, frontier.bits_turn) = (0, 0);
         (frontier.count, frontier.arcs, frontier.remaining) = (0, 0, part.graph_vertices() as u64);
-        (frontier.offers, frontier.woken, frontier.renewed, frontier.woken_arcs) = (0, 0, 0, 0);
+        (frontier.offers, frontier.activated, frontier.updated_ghosts, frontier.woken_arcs) = (0, 0, 0, 0);
         frontier.candidates = None;
-        if let Some(guarding) = &mut self.guarding {
-            guarding.forget();
+        if let Some(guard) = &mut self.guard {
+            guard.forget();
         }
         Ok(())
     }
@@ -168,10 +169,10 @@ impl StateTransfer for Engine {
 
 impl Engine {
     /// The stream of leaving state, which waits for the operators so far; to be put back.
-    fn leave(&mut self) -> Result<Leaving> {
-        let leaving = self.leaving.take().map_or_else(|| Leaving::new(&self.context, self.longest()), Ok)?;
-        leaving.follow(&self.compute)?;
-        Ok(leaving)
+    fn begin_transfer(&mut self) -> Result<HostTransfer> {
+        let transfer = self.transfer.take().map_or_else(|| HostTransfer::new(&self.context, self.longest()), Ok)?;
+        transfer.follow(&self.compute)?;
+        Ok(transfer)
     }
 
     /// Bytes of the largest field.

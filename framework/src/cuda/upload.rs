@@ -3,8 +3,8 @@
 
 use super::driver::{Context, Event, Memory, Pinned, Stream};
 use crate::base::error::Result;
-use crate::base::memory::{Plain, bytes_of};
-use crate::host::{Line, Pool};
+use crate::base::memory::{Pod, bytes_of};
+use crate::host::{CachePadded, Pool};
 use std::sync::Arc;
 
 /// Bytes of each pinned buffer. Chosen: large against the cost of a copy, small against the cost of pinning.
@@ -27,13 +27,13 @@ impl<'p> Uploader<'p> {
     }
 
     /// Puts `items` at the start of `to`.
-    pub(super) fn put<T: Plain>(&mut self, stream: &Stream, to: &Memory, items: &[T]) -> Result<()> {
+    pub(super) fn put<T: Pod>(&mut self, stream: &Stream, to: &Memory, items: &[T]) -> Result<()> {
         for (number, piece) in bytes_of(items).chunks(BUFFER).enumerate() {
             let (buffer, sent) = &mut self.buffers[self.turn];
             if self.is_used[self.turn] {
                 sent.synchronize()?;
             }
-            let mut none: Vec<Line<()>> = (0..self.pool.threads()).map(|_| Line(())).collect();
+            let mut none: Vec<CachePadded<()>> = (0..self.pool.threads()).map(|_| CachePadded(())).collect();
             let mut shares: Vec<_> =
                 buffer.values_mut()[..piece.len()].chunks_mut(SHARE).zip(piece.chunks(SHARE)).collect();
             self.pool.chunks_over(&mut none, &mut shares, |(), _, (to, from)| to.copy_from_slice(from));

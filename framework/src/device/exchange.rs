@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::base::tally::Tally;
-use crate::frontier::News;
+use crate::frontier::DirtySet;
 use crate::partition::Part;
 use std::time::Duration;
 
@@ -59,10 +59,10 @@ pub(crate) trait GhostExchange {
     fn end_exchange(&mut self);
 
     /// The vertices that the exchange woke, and the arcs out of them.
-    fn woken(&self) -> Tally;
+    fn activated(&self) -> Tally;
 
     /// Says which owned vertices count as changed; what was said before.
-    fn replace_news(&mut self, news: News) -> News;
+    fn replace_dirty(&mut self, dirty: DirtySet) -> DirtySet;
 }
 
 /// Exchanges ghosts with the peers' devices.

@@ -7,10 +7,10 @@ use crate::partition::Part;
 /// Places that faults can be put into.
 pub(crate) trait InjectionSites {
     /// Lets `change` change words of the frontier between two supersteps: members of the queue if it is told so, else bits; with
-    /// `joined`, the set of those that have joined. Does nothing where there is no word.
+    /// `visited`, the set of those that have joined. Does nothing where there is no word.
     fn inject_into_frontier(
         &mut self,
-        joined: bool,
+        visited: bool,
         owned: usize,
         change: &mut dyn FnMut(&mut [u32], bool),
     ) -> Result<()>;

@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::base::id::LocalId;
 use crate::base::tally::Tally;
 use crate::field::Fields;
-use crate::frontier::Resting;
+use crate::frontier::FrontierSnapshot;
 use crate::host::Pool;
 use crate::partition::Part;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) trait DeviceState {
     fn end_update(&mut self) -> Duration;
 
     /// Every vertex may have changed.
-    fn touch_all(&mut self);
+    fn mark_all_dirty(&mut self);
 
     /// The size of the frontier.
     fn frontier_tally(&self) -> Tally;
@@ -60,10 +60,10 @@ pub(crate) trait StateTransfer {
     fn download_fields(&mut self, fields: &mut Fields, pool: &Pool) -> Result<()>;
 
     /// Copies what of the frontier outlives a superstep; whether it stayed unchanged since, as far as anybody knows.
-    fn save_frontier(&mut self, part: &Part, pool: &Pool, to: &mut Resting) -> Result<bool>;
+    fn save_frontier(&mut self, part: &Part, pool: &Pool, to: &mut FrontierSnapshot) -> Result<bool>;
 
     /// Puts fields and frontier back. Members that are no vertices of the part are dropped.
-    fn restore(&mut self, part: &Part, pool: &Pool, fields: &Fields, from: &Resting) -> Result<()>;
+    fn restore(&mut self, part: &Part, pool: &Pool, fields: &Fields, from: &FrontierSnapshot) -> Result<()>;
 
     /// Goes back to before `init`: initial values, an empty frontier, the arcs as the host has them.
     fn reset(&mut self, part: &Part, pool: &Pool) -> Result<()>;

@@ -115,7 +115,7 @@ pub trait Guard {
     /// # Errors
     /// When the checker or a peer is lost.
     #[inline(always)]
-    fn settle<P: Probe>(
+    fn certify_answer<P: Probe>(
         &mut self,
         _converged: bool,
         _algorithm: &mut dyn GraphAlgorithm,

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct End {
+pub struct LoopResult {
     /// Accepted supersteps.
     pub iterations: u32,
     /// Whether the algorithm said that it was done, before its limit.
@@ -41,7 +41,7 @@ pub fn drive<P: Probe, G: Guard>(
     guard: &mut G,
     clock: &mut Clock<P>,
     start: Option<&Tally>,
-) -> Result<End> {
+) -> Result<LoopResult> {
     let limit = algorithm.supersteps_max(step.part.graph_vertices());
     let mut next = Next::GoOn;
     let mut start = start;
@@ -57,7 +57,7 @@ pub fn drive<P: Probe, G: Guard>(
             }
             if next == Next::Rebuild {
                 clock.main_loop(began.elapsed());
-                return Ok(End { iterations: step.index, converged: false, last: step.total, is_sound: false });
+                return Ok(LoopResult { iterations: step.index, converged: false, last: step.total, is_sound: false });
             }
             if converged || step.index >= limit || next == Next::GiveUp {
                 break;
@@ -67,8 +67,8 @@ pub fn drive<P: Probe, G: Guard>(
             guard.observe(algorithm, step, clock)?;
             step.forget_activity();
             let mut tally = guard.update(algorithm, step, clock)?;
-            let woken = clock.exchange(Stage::Exchange, iteration, exchange, |exchange| exchange.run(step))?;
-            tally.merge(&woken);
+            let activated = clock.exchange(Stage::Exchange, iteration, exchange, |exchange| exchange.run(step))?;
+            tally.merge(&activated);
             let vote = guard.vote(step, exchange, clock);
             clock.activity(iteration, step.activity());
             let (total, vote) = clock.stage(Stage::Agree, iteration, || exchange.agree(&tally, vote))?;
@@ -82,11 +82,11 @@ pub fn drive<P: Probe, G: Guard>(
         clock.update(G::UPDATE, step.index.saturating_sub(1), step, |step| algorithm.finish(step))?;
         clock.main_loop(began.elapsed());
         if next != Next::Redo {
-            next = guard.settle(converged, algorithm, step, exchange, clock)?;
+            next = guard.certify_answer(converged, algorithm, step, exchange, clock)?;
         }
         if next != Next::Redo {
             let is_sound = next == Next::GoOn;
-            return Ok(End { iterations: step.index, converged, last: step.total, is_sound });
+            return Ok(LoopResult { iterations: step.index, converged, last: step.total, is_sound });
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::base::checksum::mix;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes that a seal adds to a message: its sequence number and its hash.
-const SEAL: usize = 16;
+const CHECKSUM_BYTES: usize = 16;
 
 /// Seals the messages of one rank. Exchanges are collective, so all ranks count alike: a message that is not the next one is
 /// an old or a missing one.
 #[derive(Default, Debug)]
-pub(crate) struct Seals {
+pub(crate) struct MessageChecksums {
     sequence: u64,
     /// Messages of this superstep that did not arrive as they were sent; they were dropped.
     pub(crate) broken: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Seals {
     pub(crate) received: u64,
 }
 
-impl Seals {
+impl MessageChecksums {
     /// Seals what this rank sends.
     pub(crate) fn close(&mut self, messages: &mut [Vec<u8>], me: usize) {
         self.sequence += 1;
@@ -37,7 +37,7 @@ impl Seals {
     /// Takes the seals off what it received. A message with a broken one is dropped.
     pub(crate) fn open(&mut self, messages: &mut [Vec<u8>], me: usize) {
         for (peer, message) in messages.iter_mut().enumerate().filter(|(peer, _)| *peer != me) {
-            let payload = message.len().saturating_sub(SEAL);
+            let payload = message.len().saturating_sub(CHECKSUM_BYTES);
             let hash = self.hash(&message[..payload], peer, me);
             let is_whole = message.get(payload..payload + 8) == Some(&self.sequence.to_le_bytes())
                 && message.get(payload + 8..) == Some(&hash.to_le_bytes());
@@ -52,7 +52,7 @@ impl Seals {
     }
 
     /// Forgets the superstep.
-    pub(crate) fn turn(&mut self) {
+    pub(crate) fn reset(&mut self) {
         (self.broken, self.sent, self.received) = (0, 0, 0);
     }
 }
@@ -64,14 +64,14 @@ mod tests {
 
     /// What rank 1 finds after rank 0 sent `sent` and `arrived` came, in the second exchange.
     fn broken(sent: &[u8], arrive: impl Fn(Vec<u8>, &[u8]) -> Vec<u8>) -> (u64, Vec<u8>) {
-        let (mut from, mut to) = (Seals::default(), Seals::default());
+        let (mut from, mut to) = (MessageChecksums::default(), MessageChecksums::default());
         let mut first = vec![Vec::new(), b"earlier".to_vec()];
         from.close(&mut first, 0);
         to.close(&mut [Vec::new(), Vec::new()], 1);
         let old = first[1].clone();
         to.open(&mut [std::mem::take(&mut first[1]), Vec::new()], 1);
         assert_eq!((to.broken, to.received), (0, from.sent));
-        to.turn();
+        to.reset();
         let mut messages = vec![Vec::new(), sent.to_vec()];
         from.close(&mut messages, 0);
         to.close(&mut [Vec::new(), Vec::new()], 1);

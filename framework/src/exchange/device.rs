@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::tally::Tally;
 use crate::device::{Device, Packed};
 use crate::field::{Fields, Kind};
-use crate::frontier::News;
+use crate::frontier::DirtySet;
 use crate::step::Step;
 
 /// For each peer, the row of a place in what was packed; only rows of places named in this exchange are read.
@@ -39,17 +39,17 @@ impl Exchange<'_> {
             self.copy_on_device(step, &copying)?;
         }
         device(step).end_exchange();
-        Ok(device(step).woken())
+        Ok(device(step).activated())
     }
 
     /// [`Exchange::run_initial`].
     pub(super) fn run_initial_on_device(&mut self, step: &mut Step<'_>, copying: &[usize]) -> Result<()> {
         device(step).begin_exchange()?;
-        let news = device(step).replace_news(News::All);
+        let dirty = device(step).replace_dirty(DirtySet::All);
         self.copy_on_device(step, copying)?;
-        device(step).replace_news(news);
+        device(step).replace_dirty(dirty);
         device(step).forget_renewed()?;
-        if news == News::Frontier {
+        if dirty == DirtySet::Frontier {
             // Ghosts of vertices that start in the frontier must know that they are in it.
             self.copy_on_device(step, copying)?;
         }

@@ -10,7 +10,7 @@ mod vote;
 mod device;
 mod peer_to_peer;
 
-pub(crate) use checksum::Seals;
+pub(crate) use checksum::MessageChecksums;
 pub use vote::Vote;
 
 use crate::base::error::{Error, Result};
@@ -18,8 +18,8 @@ use crate::base::id::{LocalId, Rank};
 use crate::base::tally::Tally;
 use crate::device::Device;
 use crate::field::{Fields, Kind, Merge};
-use crate::frontier::News;
-use crate::host::access::Alone;
+use crate::frontier::DirtySet;
+use crate::host::access::Sequential;
 use crate::step::Step;
 use crate::transport::Transport;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub struct Exchange<'t> {
     words: Vec<u8>,
     rows: device::RowsOfPlaces,
     /// Seals messages, in a protected run.
-    pub(crate) seals: Option<Seals>,
+    pub(crate) checksums: Option<MessageChecksums>,
     /// How long the device was at the last exchange, where devices exchange.
     pub(crate) device_time: Option<Duration>,
     /// Payload bytes this rank has sent in the superstep loop.
@@ -57,7 +57,7 @@ impl<'t> Exchange<'t> {
             places: vec![Vec::new(); ranks],
             words: Vec::new(),
             rows: device::RowsOfPlaces::default(),
-            seals: None,
+            checksums: None,
             device_time: None,
             bytes_sent: 0,
             messages_sent: 0,
@@ -111,8 +111,8 @@ impl<'t> Exchange<'t> {
         if let Some(device) = &step.device {
             return if self.is_direct(device.as_ref()) { self.run_directly(step) } else { self.run_on_device(step) };
         }
-        step.frontier.woken.clear();
-        step.frontier.renewed.clear();
+        step.frontier.activated.clear();
+        step.frontier.updated_ghosts.clear();
         let offering = slots(&step.fields, |share| share.offers().is_some());
         if !offering.is_empty() {
             self.send_offers(step, &offering)?;
@@ -124,10 +124,10 @@ impl<'t> Exchange<'t> {
             self.put_copies(step, &copying)?;
         }
         step.frontier.offers.clear();
-        step.frontier.news = News::Frontier;
-        let woken = &step.frontier.woken;
-        let arcs = woken.iter().map(|&v| step.part.outgoing().degree(v)).sum();
-        Ok(Tally { active: woken.len() as u64, arcs, ..Tally::default() })
+        step.frontier.dirty = DirtySet::Frontier;
+        let activated = &step.frontier.activated;
+        let arcs = activated.iter().map(|&v| step.part.outgoing().degree(v)).sum();
+        Ok(Tally { active: activated.len() as u64, arcs, ..Tally::default() })
     }
 
     /// Copies every owned value of copied fields to the ghosts, before the first superstep. Nobody is woken.
@@ -151,12 +151,12 @@ impl<'t> Exchange<'t> {
                 false => self.run_initial_on_device(step, &copying),
             };
         }
-        let news = std::mem::replace(&mut step.frontier.news, News::All);
+        let dirty = std::mem::replace(&mut step.frontier.dirty, DirtySet::All);
         self.send_copies(step, &copying)?;
         self.put_copies(step, &copying)?;
-        step.frontier.news = news;
-        step.frontier.renewed.clear();
-        if news == News::Frontier {
+        step.frontier.dirty = dirty;
+        step.frontier.updated_ghosts.clear();
+        if dirty == DirtySet::Frontier {
             // Ghosts of vertices that start in the frontier must know that they are in it.
             self.send_copies(step, &copying)?;
             self.put_copies(step, &copying)?;
@@ -166,13 +166,13 @@ impl<'t> Exchange<'t> {
 
     /// Whether devices exchange: sealed messages go over the transport, as they can then be lost and are noticed.
     fn is_direct(&self, device: &dyn Device) -> bool {
-        device.is_direct() && self.seals.is_none()
+        device.is_direct() && self.checksums.is_none()
     }
 
     fn send_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let (routes, base) = (step.part.routes(), step.part.ghost_base());
         self.places.iter_mut().for_each(Vec::clear);
-        if step.frontier.news == News::All {
+        if step.frontier.dirty == DirtySet::All {
             for (peer, places) in self.places.iter_mut().enumerate() {
                 places.extend(0..routes.ghosts_of(peer).len() as u32);
             }
@@ -206,7 +206,7 @@ impl<'t> Exchange<'t> {
 
     fn merge_offers(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let routes = step.part.routes();
-        let (frontier, watch) = (&mut step.frontier, &mut step.watch);
+        let (frontier, monitor) = (&mut step.frontier, &mut step.monitor);
         for (peer, message) in self.incoming.iter().enumerate() {
             let to = routes.copied_to(peer);
             let fields = &step.fields;
@@ -215,19 +215,19 @@ impl<'t> Exchange<'t> {
                 let mut changed = false;
                 for (&slot, &value) in slots.iter().zip(values) {
                     let merge = fields.specs()[slot].share.offers().expect("slots offer");
-                    let before = watch.as_ref().map(|_| fields.column(slot).bits(v));
+                    let before = monitor.as_ref().map(|_| fields.column(slot).bits(v));
                     let changes = fields.column(slot).merge(v, merge, value);
-                    if let (Some(watch), Some(before), true) = (watch.as_deref_mut(), before, changes) {
-                        watch.taken(slot, v, before, fields.column(slot).bits(v));
+                    if let (Some(monitor), Some(before), true) = (monitor.as_deref_mut(), before, changes) {
+                        monitor.record_write(slot, v, before, fields.column(slot).bits(v));
                     }
                     changed |= changes;
                 }
-                if changed && frontier.marks.set::<Alone>(v) {
-                    frontier.woken.push(v);
+                if changed && frontier.marks.set::<Sequential>(v) {
+                    frontier.activated.push(v);
                 }
             })?;
         }
-        frontier.woken.iter().for_each(|&v| frontier.marks.clear_alone(v));
+        frontier.activated.iter().for_each(|&v| frontier.marks.clear_sequential(v));
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl<'t> Exchange<'t> {
         let routes = step.part.routes();
         self.places.iter_mut().for_each(Vec::clear);
         let places = &mut self.places;
-        if step.frontier.news == News::All {
+        if step.frontier.dirty == DirtySet::All {
             for (peer, places) in places.iter_mut().enumerate() {
                 places.extend(0..routes.copied_to(peer).len() as u32);
             }
@@ -250,14 +250,14 @@ impl<'t> Exchange<'t> {
                 // More changed than can matter: ask each boundary vertex instead.
                 let marks = &step.frontier.marks;
                 step.frontier.for_each_owned(step.part, |v| {
-                    marks.set::<Alone>(v);
+                    marks.set::<Sequential>(v);
                 });
                 routes.boundary().iter().filter(|&&v| marks.has(v)).for_each(|&v| note(v));
-                step.frontier.for_each_owned(step.part, |v| marks.clear_alone(v));
+                step.frontier.for_each_owned(step.part, |v| marks.clear_sequential(v));
             } else {
                 step.frontier.for_each_owned(step.part, &mut note);
             }
-            step.frontier.woken.iter().for_each(|&v| note(v));
+            step.frontier.activated.iter().for_each(|&v| note(v));
         }
         for peer in 0..self.places.len() {
             let from = routes.copied_to(peer);
@@ -270,7 +270,7 @@ impl<'t> Exchange<'t> {
     fn put_copies(&mut self, step: &mut Step<'_>, slots: &[usize]) -> Result<()> {
         let (routes, base) = (step.part.routes(), step.part.ghost_base());
         let renews = slots.iter().any(|&slot| step.fields.specs()[slot].share.offers().is_some());
-        let renewed = &mut step.frontier.renewed;
+        let updated_ghosts = &mut step.frontier.updated_ghosts;
         for (peer, message) in self.incoming.iter().enumerate() {
             let ghosts = routes.ghosts_of(peer);
             let fields = &step.fields;
@@ -280,7 +280,7 @@ impl<'t> Exchange<'t> {
                     fields.column(slot).set_bits(ghost, value);
                 }
                 if renews {
-                    renewed.push(ghost);
+                    updated_ghosts.push(ghost);
                 }
             })?;
         }
@@ -289,16 +289,16 @@ impl<'t> Exchange<'t> {
 
     fn deliver(&mut self) -> Result<()> {
         let me = self.transport.rank().index();
-        if let Some(seals) = &mut self.seals {
-            seals.close(&mut self.outgoing, me);
+        if let Some(checksums) = &mut self.checksums {
+            checksums.close(&mut self.outgoing, me);
         }
         for message in self.outgoing.iter().filter(|message| !message.is_empty()) {
             self.bytes_sent += message.len() as u64;
             self.messages_sent += 1;
         }
         self.transport.exchange(&mut self.outgoing, &mut self.incoming)?;
-        if let Some(seals) = &mut self.seals {
-            seals.open(&mut self.incoming, me);
+        if let Some(checksums) = &mut self.checksums {
+            checksums.open(&mut self.incoming, me);
         }
         Ok(())
     }

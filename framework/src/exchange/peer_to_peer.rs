@@ -5,7 +5,7 @@ use super::{Exchange, slots};
 use crate::base::error::Result;
 use crate::base::tally::Tally;
 use crate::device::{Device, MessageKind};
-use crate::frontier::News;
+use crate::frontier::DirtySet;
 use crate::step::Step;
 
 impl Exchange<'_> {
@@ -23,18 +23,18 @@ impl Exchange<'_> {
         }
         device(step).end_exchange();
         self.end_directly(step)?;
-        Ok(device(step).woken())
+        Ok(device(step).activated())
     }
 
     /// [`Exchange::run_initial`].
     pub(super) fn run_initial_directly(&mut self, step: &mut Step<'_>, copying: &[usize]) -> Result<()> {
         self.connect(step)?;
         device(step).begin_direct()?;
-        let news = device(step).replace_news(News::All);
+        let dirty = device(step).replace_dirty(DirtySet::All);
         self.round(step, MessageKind::Copies, copying)?;
-        device(step).replace_news(news);
+        device(step).replace_dirty(dirty);
         device(step).forget_renewed_directly()?;
-        if news == News::Frontier {
+        if dirty == DirtySet::Frontier {
             // Ghosts of vertices that start in the frontier must know that they are in it.
             self.round(step, MessageKind::Copies, copying)?;
         }
@@ -43,7 +43,7 @@ impl Exchange<'_> {
 
     fn round(&mut self, step: &mut Step<'_>, kind: MessageKind, slots: &[usize]) -> Result<()> {
         device(step).send(kind, slots)?;
-        self.meet()?;
+        self.barrier()?;
         device(step).receive(kind, slots)
     }
 
@@ -60,13 +60,13 @@ impl Exchange<'_> {
         if device(step).is_connected() {
             return Ok(());
         }
-        self.meet()?;
+        self.barrier()?;
         let part = step.part;
         device(step).connect(part)?;
-        self.meet()
+        self.barrier()
     }
 
-    fn meet(&mut self) -> Result<()> {
+    fn barrier(&mut self) -> Result<()> {
         self.transport.all_gather(&[], &mut self.incoming)
     }
 }

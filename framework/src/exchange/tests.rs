@@ -1,7 +1,7 @@
 use super::*;
 use crate::field::{Field, FieldSpec, Share};
 use crate::graph::{Graph, View};
-use crate::host::{Pool, Waiting};
+use crate::host::{IdlePolicy, Pool};
 use crate::partition::Part;
 use crate::transport::local;
 use proptest::prelude::*;
@@ -134,13 +134,13 @@ type Held = Vec<(u32, bool, [u32; 3])>;
 fn exchanged(graph: &Graph, ranks: usize, seed: u64, change: Change) -> Vec<(Held, Tally)> {
     let specs: Vec<FieldSpec> = vec![LEAST.spec(), LOSS.spec(), OWN.spec()];
     std::thread::scope(|scope| {
-        let threads: Vec<_> = local(ranks, Waiting::Park)
+        let threads: Vec<_> = local(ranks, IdlePolicy::Park)
             .into_iter()
             .map(|mut end| {
                 let specs = specs.clone();
                 scope.spawn(move || {
                     let rank = u64::from(end.rank().0);
-                    let pool = Pool::new(1, Waiting::Park);
+                    let pool = Pool::new(1, IdlePolicy::Park);
                     let part = Part::cut(graph, &mut end, &pool).expect("all ranks are there");
                     let layout = crate::step::Layout::Rows;
                     let mut step = Step::new(&part, &pool, specs, layout).expect("three names");
@@ -150,7 +150,7 @@ fn exchanged(graph: &Graph, ranks: usize, seed: u64, change: Change) -> Vec<(Hel
                         step.set(LOSS, v, drawn % 1000);
                         step.set(OWN, v, drawn);
                         match (change, change.names(seed, rank, part.global(v).0.into()), part.is_ghost(v)) {
-                            (Change::Unnamed, ..) => step.touch_all(),
+                            (Change::Unnamed, ..) => step.mark_all_dirty(),
                             (_, true, true) => step.frontier.offers.push(v),
                             (_, true, false) => step.activate(v),
                             (_, false, _) => {}

@@ -1,7 +1,7 @@
 //! The guard that strikes: it passes every call on to the real one and hits the state before or after.
 
 use super::site::{copy_of, is_after_update};
-use super::{Model, Struck, Target, changed};
+use super::{FaultInjector, Model, Target, changed};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::Result;
 use crate::base::probe::{Probe, Stage};
@@ -9,19 +9,19 @@ use crate::base::tally::Tally;
 use crate::driver::clock::Clock;
 use crate::driver::guard::{Guard, Next};
 use crate::exchange::Exchange;
-use crate::protect::Guarded;
+use crate::protect::ProtectedGuard;
 use crate::step::Step;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A guard whose run is struck once.
-pub struct Striking<'r, 'g> {
-    struck: &'r Struck<'g>,
-    inner: Guarded<'r>,
+pub struct InjectingGuard<'r, 'g> {
+    struck: &'r FaultInjector<'g>,
+    inner: ProtectedGuard<'r>,
 }
 
-impl<'r, 'g> Striking<'r, 'g> {
-    pub(super) fn new(struck: &'r Struck<'g>, inner: Guarded<'r>) -> Striking<'r, 'g> {
-        Striking { struck, inner }
+impl<'r, 'g> InjectingGuard<'r, 'g> {
+    pub(super) fn new(struck: &'r FaultInjector<'g>, inner: ProtectedGuard<'r>) -> InjectingGuard<'r, 'g> {
+        InjectingGuard { struck, inner }
     }
 
     fn is_due(&self, step: &Step<'_>, target: Target) -> bool {
@@ -29,15 +29,15 @@ impl<'r, 'g> Striking<'r, 'g> {
     }
 }
 
-impl<'r> From<Striking<'r, '_>> for Guarded<'r> {
-    fn from(striking: Striking<'r, '_>) -> Guarded<'r> {
+impl<'r> From<InjectingGuard<'r, '_>> for ProtectedGuard<'r> {
+    fn from(striking: InjectingGuard<'r, '_>) -> ProtectedGuard<'r> {
         striking.inner
     }
 }
 
-impl<'r> Guard for Striking<'r, '_> {
-    type Vote = <Guarded<'r> as Guard>::Vote;
-    const UPDATE: Stage = <Guarded<'r> as Guard>::UPDATE;
+impl<'r> Guard for InjectingGuard<'r, '_> {
+    type Vote = <ProtectedGuard<'r> as Guard>::Vote;
+    const UPDATE: Stage = <ProtectedGuard<'r> as Guard>::UPDATE;
 
     fn observe<P: Probe>(
         &mut self,
@@ -91,27 +91,27 @@ impl<'r> Guard for Striking<'r, '_> {
             self.struck.strike_ghost(step);
         }
         let mut vote = self.inner.vote(step, exchange, clock);
-        let mut dice = self.struck.strike.dice();
-        let place = dice.word() % 5;
+        let mut rng = self.struck.strike.rng();
+        let place = rng.word() % 5;
         if place < 4 && self.is_due(step, Target::Checker) {
             let (name, bit) = match place {
                 0 => {
-                    let (new, bit) = changed(model, vote.suspect.into(), 32, &mut dice);
+                    let (new, bit) = changed(model, vote.suspect.into(), 32, &mut rng);
                     vote.suspect = new as u32;
                     ("suspect", bit)
                 }
                 1 => {
-                    let (new, bit) = changed(model, vote.consumed, 64, &mut dice);
+                    let (new, bit) = changed(model, vote.consumed, 64, &mut rng);
                     vote.consumed = new;
                     ("consumed", bit)
                 }
                 2 => {
-                    let (new, bit) = changed(model, vote.mass.to_bits(), 64, &mut dice);
+                    let (new, bit) = changed(model, vote.mass.to_bits(), 64, &mut rng);
                     vote.mass = f64::from_bits(new);
                     ("mass", bit)
                 }
                 _ => {
-                    let (new, bit) = changed(model, vote.largest.to_bits(), 64, &mut dice);
+                    let (new, bit) = changed(model, vote.largest.to_bits(), 64, &mut rng);
                     vote.largest = f64::from_bits(new);
                     ("largest", bit)
                 }
@@ -150,7 +150,7 @@ impl<'r> Guard for Striking<'r, '_> {
         self.inner.drain(algorithm, step, clock)
     }
 
-    fn settle<P: Probe>(
+    fn certify_answer<P: Probe>(
         &mut self,
         converged: bool,
         algorithm: &mut dyn GraphAlgorithm,
@@ -158,16 +158,16 @@ impl<'r> Guard for Striking<'r, '_> {
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Next> {
-        let next = self.inner.settle(converged, algorithm, step, exchange, clock)?;
+        let next = self.inner.certify_answer(converged, algorithm, step, exchange, clock)?;
         if next == Next::GoOn && self.struck.is_due(step.part.rank(), u32::MAX, Target::Answer) {
             self.struck.strike_answer(step, algorithm.answer().field.name);
         }
         if next == Next::GoOn && self.struck.is_due(step.part.rank(), u32::MAX, Target::Checker) {
-            let mut dice = self.struck.strike.dice();
-            if dice.word() % 5 == 4
+            let mut rng = self.struck.strike.rng();
+            if rng.word() % 5 == 4
                 && let Some(sum) = self.inner.answer_sum_mut()
             {
-                let (new, bit) = changed(self.struck.strike.model, *sum, 64, &mut dice);
+                let (new, bit) = changed(self.struck.strike.model, *sum, 64, &mut rng);
                 *sum = new;
                 self.struck.record("answer_sum", None, step.index, bit);
             }

@@ -1,6 +1,6 @@
 //! Faults on purpose: one strike a run, drawn from a seed, put into the state of a run from outside it.
 //!
-//! [`struck_trial`] wraps the guard, the transport and the part of a protected run (`run::Wrapping`); the loop, the operators and the
+//! [`struck_trial`] wraps the guard, the transport and the part of a protected run (`run::RunHooks`); the loop, the operators and the
 //! plugins hold no hook, and a program that does not call it holds none of this. A strike is put in once, at the first chance at
 //! or after its superstep: what is redone is not struck again. Where a strike would make an index of an unchecked access, it stays
 //! among the vertices of the part: beyond them lies a memory fault, which stops a process and is no silent error.
@@ -9,8 +9,8 @@ mod site;
 mod transport;
 mod guard;
 
-pub use guard::Striking;
-pub use transport::StruckTransport;
+pub use guard::InjectingGuard;
+pub use transport::InjectingTransport;
 
 use crate::algorithm::GraphAlgorithm;
 use crate::base::checksum::split_mix;
@@ -19,9 +19,9 @@ use crate::base::id::{LocalId, Rank};
 use crate::base::probe::Off;
 use crate::graph::{Graph, Ids};
 use crate::partition::Part;
-use crate::protect::Guarded;
+use crate::protect::ProtectedGuard;
 use crate::transport::Transport;
-use crate::trial::{Device, Plan, Trial, Wrapping, wrapped_trial};
+use crate::trial::{Device, RunHooks, Trial, TrialConfig, hooked_trial};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard};
 
@@ -147,22 +147,22 @@ pub struct Range {
 impl Strike {
     /// Draws one; `None` if there is nothing to draw from.
     pub fn draw(seed: u64, range: &Range) -> Option<Strike> {
-        let mut dice = Dice::new(seed);
-        let &(model, target) = range.pairs.get(dice.below(range.pairs.len() as u64)? as usize)?;
-        let rank = Rank(dice.below(range.ranks as u64)? as u32);
-        let iteration = dice.below(range.iterations.max(1).into())? as u32;
+        let mut rng = Rng::new(seed);
+        let &(model, target) = range.pairs.get(rng.below(range.pairs.len() as u64)? as usize)?;
+        let rank = Rank(rng.below(range.ranks as u64)? as u32);
+        let iteration = rng.below(range.iterations.max(1).into())? as u32;
         Some(Strike { seed, model, target, rank, iteration })
     }
 
     /// Dice for where exactly it hits, the same each time.
-    fn dice(&self) -> Dice {
-        Dice::new(split_mix(self.seed ^ 0x5354_5249_4b45))
+    fn rng(&self) -> Rng {
+        Rng::new(split_mix(self.seed ^ 0x5354_5249_4b45))
     }
 }
 
 /// What a strike hit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Hit {
+pub struct InjectionRecord {
     /// The field, or what it is called.
     pub field: String,
     /// The original ID of the (first) vertex, if it is one's.
@@ -175,13 +175,13 @@ pub struct Hit {
 
 /// Numbers from a seed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dice {
+pub(crate) struct Rng {
     state: u64,
 }
 
-impl Dice {
-    fn new(seed: u64) -> Dice {
-        Dice { state: split_mix(seed) }
+impl Rng {
+    fn new(seed: u64) -> Rng {
+        Rng { state: split_mix(seed) }
     }
 
     fn word(&mut self) -> u64 {
@@ -196,18 +196,18 @@ impl Dice {
 }
 
 /// A strike under way: shared by the ranks of one trial.
-pub(crate) struct Struck<'g> {
+pub(crate) struct FaultInjector<'g> {
     strike: Strike,
     ids: &'g Ids,
     /// Whether arcs are hit where they lie on a device, not in the part.
     on_device: bool,
     /// The superstep that the struck rank is in; MAX before the first.
     now: AtomicU32,
-    hit: Mutex<Option<Hit>>,
+    hit: Mutex<Option<InjectionRecord>>,
 }
 
-impl Struck<'_> {
-    fn lock(&self) -> MutexGuard<'_, Option<Hit>> {
+impl FaultInjector<'_> {
+    fn lock(&self) -> MutexGuard<'_, Option<InjectionRecord>> {
         self.hit.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -220,7 +220,7 @@ impl Struck<'_> {
     }
 
     fn record(&self, field: &str, vertex: Option<i64>, iteration: u32, bit: Option<u32>) {
-        *self.lock() = Some(Hit { field: field.into(), vertex, iteration, bit });
+        *self.lock() = Some(InjectionRecord { field: field.into(), vertex, iteration, bit });
     }
 
     fn id(&self, part: &Part, v: LocalId) -> Option<i64> {
@@ -228,13 +228,13 @@ impl Struck<'_> {
     }
 }
 
-impl<'g> Wrapping for Struck<'g> {
+impl<'g> RunHooks for FaultInjector<'g> {
     type Guard<'r>
-        = Striking<'r, 'g>
+        = InjectingGuard<'r, 'g>
     where
         Self: 'r;
     type Transport<'r, T: Transport>
-        = StruckTransport<'r, 'g, T>
+        = InjectingTransport<'r, 'g, T>
     where
         Self: 'r;
 
@@ -252,12 +252,12 @@ impl<'g> Wrapping for Struck<'g> {
         }
     }
 
-    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Striking<'r, 'g> {
-        Striking::new(self, inner)
+    fn guard<'r>(&'r self, inner: ProtectedGuard<'r>) -> InjectingGuard<'r, 'g> {
+        InjectingGuard::new(self, inner)
     }
 
-    fn transport<'r, T: Transport>(&'r self, inner: T) -> StruckTransport<'r, 'g, T> {
-        StruckTransport::new(self, inner)
+    fn transport<'r, T: Transport>(&'r self, inner: T) -> InjectingTransport<'r, 'g, T> {
+        InjectingTransport::new(self, inner)
     }
 }
 
@@ -267,30 +267,31 @@ impl<'g> Wrapping for Struck<'g> {
 /// As any trial's.
 pub fn struck_trial(
     graph: &Graph,
-    plan: &Plan<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     strike: Strike,
-) -> (Result<Trial<Off>>, Option<Hit>) {
+) -> (Result<Trial<Off>>, Option<InjectionRecord>) {
     let on_device = matches!(plan.place.device, Device::Accelerators(_));
-    let struck = Struck { strike, ids: graph.ids(), on_device, now: AtomicU32::new(u32::MAX), hit: Mutex::new(None) };
-    let trial = wrapped_trial(graph, plan, make, &|_| Off, &struck);
+    let struck =
+        FaultInjector { strike, ids: graph.ids(), on_device, now: AtomicU32::new(u32::MAX), hit: Mutex::new(None) };
+    let trial = hooked_trial(graph, plan, make, &|_| Off, &struck);
     let hit = struck.lock().take();
     (trial, hit)
 }
 
 /// New bits for a value of so many bits; the bit that was flipped, if just some were.
-fn changed(model: Model, old: u64, width: u32, dice: &mut Dice) -> (u64, Option<u32>) {
+fn changed(model: Model, old: u64, width: u32, rng: &mut Rng) -> (u64, Option<u32>) {
     let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
-    let bit = (dice.word() % u64::from(width.max(1))) as u32;
+    let bit = (rng.word() % u64::from(width.max(1))) as u32;
     match model {
         Model::Zero => (0, None),
         Model::Bit1 => (old ^ 1 << bit, Some(bit)),
         Model::Bit2 => {
-            let other = (bit + 1 + (dice.word() % u64::from(width.max(2) - 1)) as u32) % width.max(2);
+            let other = (bit + 1 + (rng.word() % u64::from(width.max(2) - 1)) as u32) % width.max(2);
             (old ^ 1 << bit ^ 1 << other, Some(bit))
         }
         _ => {
-            let new = dice.word() & mask;
+            let new = rng.word() & mask;
             (if new == old { new ^ 1 << bit } else { new }, None)
         }
     }
@@ -308,23 +309,23 @@ mod tests {
             .filter(|&(model, target)| model.fits(target, 3))
             .collect();
         let range = Range { pairs: pairs.clone(), ranks: 3, iterations: 7 };
-        let mut seen = std::collections::BTreeSet::new();
+        let mut counts = std::collections::BTreeSet::new();
         for seed in 0..5000 {
             let strike = Strike::draw(seed, &range).expect("there are pairs");
             assert_eq!(Some(strike), Strike::draw(seed, &range));
             assert!(strike.rank.index() < 3 && strike.iteration < 7);
-            seen.insert((strike.model, strike.target));
+            counts.insert((strike.model, strike.target));
         }
-        assert_eq!(seen, pairs.into_iter().collect());
+        assert_eq!(counts, pairs.into_iter().collect());
     }
 
     #[test]
     fn a_changed_value_differs_and_keeps_its_width() {
-        let mut dice = Dice::new(3);
+        let mut rng = Rng::new(3);
         for old in [0u64, 1, 0xffff_ffff, 77] {
             for model in [Model::Bit1, Model::Bit2, Model::Random] {
                 for _ in 0..200 {
-                    let (new, _) = changed(model, old, 32, &mut dice);
+                    let (new, _) = changed(model, old, 32, &mut rng);
                     assert!(new != old && new <= u64::from(u32::MAX), "{model:?} {old} {new}");
                 }
             }

@@ -1,29 +1,29 @@
 //! A transport that loses, repeats or changes one message.
 
-use super::{Model, Struck, Target};
+use super::{FaultInjector, Model, Target};
 use crate::base::error::Result;
 use crate::base::id::Rank;
 use crate::transport::Transport;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Passes every call on; one message to a peer is struck.
-pub struct StruckTransport<'r, 'g, T> {
-    struck: &'r Struck<'g>,
+pub struct InjectingTransport<'r, 'g, T> {
+    struck: &'r FaultInjector<'g>,
     inner: T,
     /// What was sent to each peer in the call before.
     before: Vec<Vec<u8>>,
 }
 
-impl<'r, 'g, T: Transport> StruckTransport<'r, 'g, T> {
-    pub(super) fn new(struck: &'r Struck<'g>, inner: T) -> StruckTransport<'r, 'g, T> {
-        StruckTransport { struck, inner, before: Vec::new() }
+impl<'r, 'g, T: Transport> InjectingTransport<'r, 'g, T> {
+    pub(super) fn new(struck: &'r FaultInjector<'g>, inner: T) -> InjectingTransport<'r, 'g, T> {
+        InjectingTransport { struck, inner, before: Vec::new() }
     }
 
     fn strike(&mut self, outgoing: &mut [Vec<u8>], now: u32) {
-        let mut dice = self.struck.strike.dice();
+        let mut rng = self.struck.strike.rng();
         let me = self.inner.rank().index();
         let peers: Vec<usize> = (0..outgoing.len()).filter(|&p| p != me && !outgoing[p].is_empty()).collect();
-        let Some(&peer) = dice.below(peers.len() as u64).and_then(|place| peers.get(place as usize)) else { return };
+        let Some(&peer) = rng.below(peers.len() as u64).and_then(|place| peers.get(place as usize)) else { return };
         let message = &mut outgoing[peer];
         let mut flipped = None;
         match self.struck.strike.model {
@@ -34,12 +34,12 @@ impl<'r, 'g, T: Transport> StruckTransport<'r, 'g, T> {
             },
             model => {
                 let (model, count) = match model {
-                    Model::Corrupt => (Model::Random, 1 + dice.word() as usize % 16),
+                    Model::Corrupt => (Model::Random, 1 + rng.word() as usize % 16),
                     model => (model, 1),
                 };
-                let Some(first) = dice.below(message.len() as u64) else { return };
+                let Some(first) = rng.below(message.len() as u64) else { return };
                 for byte in message.iter_mut().skip(first as usize).take(count) {
-                    let (new, bit) = super::changed(model, (*byte).into(), 8, &mut dice);
+                    let (new, bit) = super::changed(model, (*byte).into(), 8, &mut rng);
                     (*byte, flipped) = (new as u8, flipped.or(bit));
                 }
             }
@@ -48,7 +48,7 @@ impl<'r, 'g, T: Transport> StruckTransport<'r, 'g, T> {
     }
 }
 
-impl<T: Transport> Transport for StruckTransport<'_, '_, T> {
+impl<T: Transport> Transport for InjectingTransport<'_, '_, T> {
     fn rank(&self) -> Rank {
         self.inner.rank()
     }

@@ -50,19 +50,19 @@ pub trait FaultTolerance: Send + Sync {
     }
 
     /// Judges what all ranks agreed on after a superstep, against the superstep before; cheap, on the checker.
-    fn trend(&self, _before: Option<&Round>, _now: &Round) -> Verdict {
+    fn trend(&self, _before: Option<&SuperstepTotals>, _now: &SuperstepTotals) -> Verdict {
         Verdict::Sound
     }
 
     /// Whether every sound run is done by the superstep `last`, after which this one met its limit: then one that is not is corrupt, and
     /// goes back to an older state. False where a limit may cut a sound run short.
-    fn converges(&self, _last: &Round) -> bool {
+    fn converges(&self, _last: &SuperstepTotals) -> bool {
         true
     }
 
     /// Judges the state of one rank between two supersteps, given an older sound one: pure, on the checker, never on a device.
     /// Values may be anything: check before you index or loop by one.
-    fn check(&self, window: &Window<'_>) -> Verdict;
+    fn check(&self, input: &CheckInput<'_>) -> Verdict;
 
     /// Whether there is a certificate: [`FaultTolerance::postcheck`].
     fn certifies(&self) -> bool {
@@ -75,7 +75,7 @@ pub trait FaultTolerance: Send + Sync {
     ///
     /// # Errors
     /// When a peer is lost.
-    fn postcheck(&self, _scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
+    fn postcheck(&self, _scene: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
         Ok(None)
     }
 }
@@ -102,7 +102,7 @@ pub enum Redundancy {
 
 /// What all ranks agreed on after one superstep.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Round {
+pub struct SuperstepTotals {
     /// The superstep, from 0.
     pub index: u32,
     /// Vertices of the graph.
@@ -122,7 +122,7 @@ pub struct Round {
 }
 
 /// What [`FaultTolerance::check`] judges: the state of one rank before superstep `index`, and an older sound one.
-pub struct Window<'a> {
+pub struct CheckInput<'a> {
     /// The rank's part.
     pub part: &'a Part,
     /// The original IDs, for findings.
@@ -133,12 +133,12 @@ pub struct Window<'a> {
     pub index: u32,
     /// The older state and its superstep; `None` when only the start is known.
     pub before: Option<(State<'a>, u32)>,
-    /// The plugin's own words of the run at this boundary ([`GraphAlgorithm::memory`](crate::algorithm::GraphAlgorithm::memory)).
+    /// The plugin's own words of the run at this boundary ([`GraphAlgorithm::save`](crate::algorithm::GraphAlgorithm::save)).
     pub memory: &'a [u64],
 }
 
 /// What [`FaultTolerance::postcheck`] judges and may use.
-pub struct Scene<'a> {
+pub struct CertificateInput<'a> {
     /// The rank's part.
     pub part: &'a Part,
     /// The original IDs, for findings.

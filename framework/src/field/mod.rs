@@ -10,7 +10,7 @@ pub use view::{State, Values};
 
 use crate::base::error::{Error, Result};
 use crate::base::id::LocalId;
-use crate::base::memory::{Buf, Plain};
+use crate::base::memory::{Buf, Pod};
 use crate::host::access::{Access, at, frozen, prefetch};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -55,9 +55,9 @@ impl Share {
 }
 
 /// A number type that a field can hold.
-pub trait Value: Plain + Copy + PartialEq + PartialOrd {
+pub trait Value: Pod + Copy + PartialEq + PartialOrd {
     /// The atomic of the same size.
-    type Atom: Plain;
+    type Atom: Pod;
     /// For storage chosen at run time.
     const KIND: Kind;
     /// As 64 bits.
@@ -334,7 +334,7 @@ impl FieldSpec {
 const BOUND_MAX: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Default)]
-enum Taken {
+enum Borrow {
     #[default]
     Free,
     Frozen,
@@ -344,7 +344,7 @@ enum Taken {
 /// Hands an operator the views it asks for.
 pub struct Bind<'a> {
     fields: &'a Fields,
-    taken: [Cell<Taken>; BOUND_MAX],
+    taken: [Cell<Borrow>; BOUND_MAX],
     order: RefCell<Vec<usize>>,
 }
 
@@ -354,7 +354,7 @@ impl<'a> Bind<'a> {
     /// # Panics
     /// If the operator also binds it as changing, or the algorithm did not declare it: mistakes in the plugin.
     pub fn frozen<T: Value>(&self, field: Field<T>) -> Frozen<'a, T> {
-        let slot = self.take(field.spec, Taken::Frozen);
+        let slot = self.take(field.spec, Borrow::Frozen);
         let atoms = T::atoms(&self.fields.columns[slot]).expect("slot() compared the types");
         // SAFETY: `bind` borrowed the fields exclusively for 'a, and `take` refused a changing view of this one.
         Frozen { values: unsafe { frozen::<T::Atom, T>(atoms) } }
@@ -365,7 +365,7 @@ impl<'a> Bind<'a> {
     /// # Panics
     /// As [`Bind::frozen`].
     pub fn changing<T: Value>(&self, field: Field<T>) -> Changing<'a, T> {
-        let slot = self.take(field.spec, Taken::Changing);
+        let slot = self.take(field.spec, Borrow::Changing);
         Changing { atoms: T::atoms(&self.fields.columns[slot]).expect("slot() compared the types") }
     }
 
@@ -379,11 +379,11 @@ impl<'a> Bind<'a> {
         self.order.borrow().clone()
     }
 
-    fn take(&self, spec: FieldSpec, how: Taken) -> usize {
+    fn take(&self, spec: FieldSpec, how: Borrow) -> usize {
         let slot = self.fields.slot(spec);
         self.order.borrow_mut().push(slot);
         let before = self.taken[slot].replace(how);
-        assert!(before == Taken::Free || before == how, "field `{}` is bound both frozen and changing", spec.name);
+        assert!(before == Borrow::Free || before == how, "field `{}` is bound both frozen and changing", spec.name);
         slot
     }
 }
@@ -458,7 +458,7 @@ impl Changing<'_, u32> {
     #[inline(always)]
     pub fn add<A: Access>(self, v: LocalId, amount: u32) -> u32 {
         let atom = at(self.atoms, v);
-        if A::ALONE {
+        if A::IS_SEQUENTIAL {
             let was = atom.load(Relaxed);
             atom.store(was.wrapping_add(amount), Relaxed);
             was
@@ -471,7 +471,7 @@ impl Changing<'_, u32> {
     #[inline(always)]
     pub fn lower<A: Access>(self, v: LocalId, offer: u32) -> bool {
         let atom = at(self.atoms, v);
-        if A::ALONE {
+        if A::IS_SEQUENTIAL {
             let was = atom.load(Relaxed);
             if offer < was {
                 atom.store(offer, Relaxed);
@@ -486,7 +486,7 @@ impl Changing<'_, u32> {
     #[inline(always)]
     pub fn replace<A: Access>(self, v: LocalId, from: u32, to: u32) -> bool {
         let atom = at(self.atoms, v);
-        if A::ALONE {
+        if A::IS_SEQUENTIAL {
             let matches = atom.load(Relaxed) == from;
             if matches {
                 atom.store(to, Relaxed);

@@ -1,7 +1,7 @@
 //! Merges, views and the book of borrows.
 
 use super::*;
-use crate::host::access::{Alone, Shared};
+use crate::host::access::{Concurrent, Sequential};
 use proptest::prelude::*;
 
 const V: LocalId = LocalId::new(0);
@@ -87,14 +87,14 @@ proptest! {
                 (run(x, alone), x.get(V))
             })
         };
-        let lower = both(&|x, alone| (if alone { x.lower::<Alone>(V, value) } else { x.lower::<Shared>(V, value) }).into());
+        let lower = both(&|x, alone| (if alone { x.lower::<Sequential>(V, value) } else { x.lower::<Concurrent>(V, value) }).into());
         prop_assert_eq!(lower, [(u64::from(value < start), start.min(value)); 2]);
-        let add = both(&|x, alone| (if alone { x.add::<Alone>(V, to) } else { x.add::<Shared>(V, to) }).into());
+        let add = both(&|x, alone| (if alone { x.add::<Sequential>(V, to) } else { x.add::<Concurrent>(V, to) }).into());
         prop_assert_eq!(add, [(start.into(), start.wrapping_add(to)); 2]);
-        let sub = both(&|x, alone| (if alone { x.sub::<Alone>(V, to) } else { x.sub::<Shared>(V, to) }).into());
+        let sub = both(&|x, alone| (if alone { x.sub::<Sequential>(V, to) } else { x.sub::<Concurrent>(V, to) }).into());
         prop_assert_eq!(sub, [(start.into(), start.wrapping_sub(to)); 2]);
         let replace = both(&|x, alone| {
-            (if alone { x.replace::<Alone>(V, value, to) } else { x.replace::<Shared>(V, value, to) }).into()
+            (if alone { x.replace::<Sequential>(V, value, to) } else { x.replace::<Concurrent>(V, value, to) }).into()
         });
         prop_assert_eq!(replace, [(u64::from(value == start), if value == start { to } else { start }); 2]);
     }

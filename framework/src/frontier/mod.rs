@@ -6,23 +6,23 @@ pub(crate) use direction::visit_pulls;
 
 use crate::base::checksum::hash_of;
 use crate::base::id::LocalId;
-use crate::host::Line;
-use crate::host::access::{Alone, Bits, vertices_of};
+use crate::host::CachePadded;
+use crate::host::access::{Bitmap, Sequential, vertices_of};
 use crate::partition::Part;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How the frontier is held.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum FrontierFormat {
     /// In `queues`.
     Queue,
     /// In `bits`.
-    Bits,
+    Bitmap,
 }
 
 /// Which owned vertices changed in this superstep, for exchange.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum News {
+pub(crate) enum DirtySet {
     /// Those of the frontier.
     Frontier,
     /// Any of them.
@@ -31,83 +31,83 @@ pub(crate) enum News {
 
 /// The frontier of one rank. Sets are by local vertex.
 pub(crate) struct Frontier {
-    pub(crate) form: Form,
-    pub(crate) queues: Vec<Line<Vec<LocalId>>>,
+    pub(crate) form: FrontierFormat,
+    pub(crate) queues: Vec<CachePadded<Vec<LocalId>>>,
     /// Where the next queues are written; empty between operators.
-    pub(crate) outs: Vec<Line<Vec<LocalId>>>,
-    pub(crate) bits: Bits,
-    pub(crate) next: Bits,
+    pub(crate) next_queues: Vec<CachePadded<Vec<LocalId>>>,
+    pub(crate) bits: Bitmap,
+    pub(crate) next: Bitmap,
     /// Vertices that have been in the frontier, or never can be.
-    pub(crate) joined: Bits,
+    pub(crate) visited: Bitmap,
     /// Owned vertices in the frontier.
     pub(crate) count: u64,
     /// Arcs out of them.
     pub(crate) arcs: u64,
     /// Vertices of any rank that have not been in the frontier.
     pub(crate) remaining: u64,
-    pub(crate) news: News,
+    pub(crate) dirty: DirtySet,
     /// Ghosts that this superstep made offers at.
     pub(crate) offers: Vec<LocalId>,
     /// Owned vertices changed by peers' offers in the last exchange, each once, not yet in the frontier.
-    pub(crate) woken: Vec<LocalId>,
+    pub(crate) activated: Vec<LocalId>,
     /// Ghosts that got a copy in the last exchange.
-    pub(crate) renewed: Vec<LocalId>,
-    /// Marks `woken` while it is filled; clear between exchanges.
-    pub(crate) marks: Bits,
+    pub(crate) updated_ghosts: Vec<LocalId>,
+    /// Marks `activated` while it is filled; clear between exchanges.
+    pub(crate) marks: Bitmap,
     /// By chunk: vertices not yet selected. Filled at the first selection.
     pub(crate) candidates: Option<Vec<Vec<LocalId>>>,
     /// By thread and block of destinations: where the arcs of a large frontier lead. Scratch of a push.
-    pub(crate) dealt: Vec<Line<Vec<Vec<LocalId>>>>,
+    pub(crate) destination_bins: Vec<CachePadded<Vec<Vec<LocalId>>>>,
 }
 
 /// What of a frontier outlives a superstep, copied.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub(crate) struct Resting {
+pub(crate) struct FrontierSnapshot {
     /// Owned members, unless `bits` holds them.
     pub(crate) members: Vec<LocalId>,
     /// Words of members, ghosts included; empty when the frontier was held in queues.
     pub(crate) bits: Vec<u64>,
     /// Words of vertices that have joined.
-    pub(crate) joined: Vec<u64>,
-    pub(crate) woken: Vec<LocalId>,
-    pub(crate) renewed: Vec<LocalId>,
+    pub(crate) visited: Vec<u64>,
+    pub(crate) activated: Vec<LocalId>,
+    pub(crate) updated_ghosts: Vec<LocalId>,
     pub(crate) count: u64,
     pub(crate) arcs: u64,
     pub(crate) remaining: u64,
 }
 
-impl Resting {
+impl FrontierSnapshot {
     pub(crate) fn hash(&self, seed: u64) -> u64 {
         let numbers = [self.count, self.arcs, self.remaining];
-        let words = hash_of(&self.joined, hash_of(&self.bits, hash_of(&numbers, seed)));
-        [&self.members, &self.woken, &self.renewed].iter().fold(words, |hash, list| hash_of(list, hash))
+        let words = hash_of(&self.visited, hash_of(&self.bits, hash_of(&numbers, seed)));
+        [&self.members, &self.activated, &self.updated_ghosts].iter().fold(words, |hash, list| hash_of(list, hash))
     }
 }
 
 impl Frontier {
     pub(crate) fn new(part: &Part, threads: usize) -> Frontier {
-        let queues = || (0..threads).map(|_| Line(Vec::new())).collect();
+        let queues = || (0..threads).map(|_| CachePadded(Vec::new())).collect();
         let frontier = Frontier {
-            form: Form::Queue,
+            form: FrontierFormat::Queue,
             queues: queues(),
-            outs: queues(),
-            bits: Bits::new(part.locals()),
-            next: Bits::new(part.locals()),
-            joined: Bits::new(part.locals()),
+            next_queues: queues(),
+            bits: Bitmap::new(part.locals()),
+            next: Bitmap::new(part.locals()),
+            visited: Bitmap::new(part.locals()),
             count: 0,
             arcs: 0,
             remaining: part.graph_vertices() as u64,
-            news: News::Frontier,
+            dirty: DirtySet::Frontier,
             offers: Vec::new(),
-            woken: Vec::new(),
-            renewed: Vec::new(),
-            marks: Bits::new(part.locals()),
+            activated: Vec::new(),
+            updated_ghosts: Vec::new(),
+            marks: Bitmap::new(part.locals()),
             candidates: None,
-            dealt: Vec::new(),
+            destination_bins: Vec::new(),
         };
         // Numbers between the last owned vertex and the next word are no vertices and never join.
         if !part.owned().is_multiple_of(64) {
-            let word = &frontier.joined.words()[part.owned() / 64];
+            let word = &frontier.visited.words()[part.owned() / 64];
             word.store(!0 << (part.owned() % 64), Relaxed);
         }
         frontier
@@ -115,11 +115,11 @@ impl Frontier {
 
     /// An owned vertex joins.
     pub(crate) fn add(&mut self, part: &Part, v: LocalId) {
-        self.joined.set::<Alone>(v);
+        self.visited.set::<Sequential>(v);
         match self.form {
-            Form::Queue => self.queues[0].0.push(v),
-            Form::Bits => {
-                self.bits.set::<Alone>(v);
+            FrontierFormat::Queue => self.queues[0].0.push(v),
+            FrontierFormat::Bitmap => {
+                self.bits.set::<Sequential>(v);
             }
         }
         self.count += 1;
@@ -127,46 +127,46 @@ impl Frontier {
     }
 
     /// Takes in what the last exchange brought: woken vertices join, and ghosts that got copies count as joined.
-    pub(crate) fn absorb(&mut self, part: &Part) {
-        for v in std::mem::take(&mut self.woken) {
+    pub(crate) fn apply_exchange(&mut self, part: &Part) {
+        for v in std::mem::take(&mut self.activated) {
             self.add(part, v);
         }
-        for &ghost in &self.renewed {
-            self.joined.set::<Alone>(ghost);
-            if self.form == Form::Bits {
-                self.bits.set::<Alone>(ghost);
+        for &ghost in &self.updated_ghosts {
+            self.visited.set::<Sequential>(ghost);
+            if self.form == FrontierFormat::Bitmap {
+                self.bits.set::<Sequential>(ghost);
             }
         }
-        if self.form == Form::Bits {
-            self.renewed.clear();
+        if self.form == FrontierFormat::Bitmap {
+            self.updated_ghosts.clear();
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.0.clear());
-        if self.form == Form::Bits {
-            self.form = Form::Queue;
+        if self.form == FrontierFormat::Bitmap {
+            self.form = FrontierFormat::Queue;
         }
         (self.count, self.arcs) = (0, 0);
     }
 
     /// Owned and renewed ghosts become bits.
-    pub(crate) fn become_bits(&mut self) {
-        if self.form == Form::Bits {
+    pub(crate) fn make_bitmap(&mut self) {
+        if self.form == FrontierFormat::Bitmap {
             return;
         }
         self.bits.clear_all();
-        for v in self.queues.iter().flat_map(|queue| &queue.0).chain(&self.renewed) {
-            self.bits.set::<Alone>(*v);
+        for v in self.queues.iter().flat_map(|queue| &queue.0).chain(&self.updated_ghosts) {
+            self.bits.set::<Sequential>(*v);
         }
-        self.renewed.clear();
-        self.form = Form::Bits;
+        self.updated_ghosts.clear();
+        self.form = FrontierFormat::Bitmap;
     }
 
     /// Owned vertices go to the queues.
-    pub(crate) fn become_queue(&mut self, part: &Part) {
-        self.renewed.clear();
-        if self.form == Form::Queue {
+    pub(crate) fn make_queue(&mut self, part: &Part) {
+        self.updated_ghosts.clear();
+        if self.form == FrontierFormat::Queue {
             return;
         }
         self.queues.iter_mut().for_each(|queue| queue.0.clear());
@@ -175,13 +175,13 @@ impl Frontier {
         for (word, bits) in owned_words.iter().enumerate() {
             queue.extend(vertices_of(word, bits.load(Relaxed)));
         }
-        self.form = Form::Queue;
+        self.form = FrontierFormat::Queue;
     }
 
     /// The new queues, just written, become the frontier; ghosts among them become offers.
-    pub(crate) fn take_outs(&mut self, part: &Part) {
-        std::mem::swap(&mut self.queues, &mut self.outs);
-        self.outs.iter_mut().for_each(|out| out.0.clear());
+    pub(crate) fn swap_queues(&mut self, part: &Part) {
+        std::mem::swap(&mut self.queues, &mut self.next_queues);
+        self.next_queues.iter_mut().for_each(|out| out.0.clear());
         if part.ghosts() > 0 {
             for queue in &mut self.queues {
                 let offers = &mut self.offers;
@@ -193,15 +193,15 @@ impl Frontier {
                 });
             }
         }
-        self.form = Form::Queue;
+        self.form = FrontierFormat::Queue;
         self.count = self.queues.iter().map(|queue| queue.0.len() as u64).sum();
     }
 
     /// All owned vertices of the frontier, in no order.
     pub(crate) fn for_each_owned(&self, part: &Part, mut f: impl FnMut(LocalId)) {
         match self.form {
-            Form::Queue => self.queues.iter().flat_map(|queue| &queue.0).for_each(|&v| f(v)),
-            Form::Bits => {
+            FrontierFormat::Queue => self.queues.iter().flat_map(|queue| &queue.0).for_each(|&v| f(v)),
+            FrontierFormat::Bitmap => {
                 for (word, bits) in self.bits.words()[..part.owned().div_ceil(64)].iter().enumerate() {
                     vertices_of(word, bits.load(Relaxed)).for_each(&mut f);
                 }
@@ -211,24 +211,24 @@ impl Frontier {
 
     /// The words of owned vertices, if the frontier is held as bits.
     pub(crate) fn words(&self, part: &Part) -> Option<&[AtomicU64]> {
-        (self.form == Form::Bits).then(|| &self.bits.words()[..part.owned().div_ceil(64)])
+        (self.form == FrontierFormat::Bitmap).then(|| &self.bits.words()[..part.owned().div_ceil(64)])
     }
 
     /// A checksum of all that rests here between two supersteps and is small: members, not yet those that have joined.
-    pub(crate) fn seal(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         let mut sum = hash_of(&[self.count, self.arcs, self.remaining], 0);
-        for list in self.queues.iter().map(|queue| &queue.0).chain([&self.woken, &self.renewed]) {
+        for list in self.queues.iter().map(|queue| &queue.0).chain([&self.activated, &self.updated_ghosts]) {
             sum = hash_of(list, sum);
         }
-        if self.form == Form::Bits { hash_of(self.bits.words(), sum) } else { sum }
+        if self.form == FrontierFormat::Bitmap { hash_of(self.bits.words(), sum) } else { sum }
     }
 
     /// Drops members that are no vertices of the part, after a seal was found broken: what rested here may be anything.
-    pub(crate) fn clamp(&mut self, part: &Part) {
+    pub(crate) fn drop_invalid(&mut self, part: &Part) {
         let is_owned = |v: &LocalId| v.index() < part.owned();
         self.queues.iter_mut().for_each(|queue| queue.0.retain(is_owned));
-        self.woken.retain(is_owned);
-        self.renewed.retain(|v| part.is_ghost(*v) && v.index() < part.locals());
+        self.activated.retain(is_owned);
+        self.updated_ghosts.retain(|v| part.is_ghost(*v) && v.index() < part.locals());
         let owned_words = part.owned().div_ceil(64);
         if !part.owned().is_multiple_of(64) {
             self.bits.words()[owned_words - 1].fetch_and(!(!0 << (part.owned() % 64)), Relaxed);
@@ -237,54 +237,54 @@ impl Frontier {
             self.bits.words()[part.locals() / 64].fetch_and(!(!0 << (part.locals() % 64)), Relaxed);
         }
         self.count = match self.form {
-            Form::Queue => self.queues.iter().map(|queue| queue.0.len() as u64).sum(),
-            Form::Bits => {
+            FrontierFormat::Queue => self.queues.iter().map(|queue| queue.0.len() as u64).sum(),
+            FrontierFormat::Bitmap => {
                 self.bits.words()[..owned_words].iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
             }
         };
     }
 
     /// Copies what outlives a superstep.
-    pub(crate) fn rest(&self, to: &mut Resting) {
-        let words = |bits: &Bits, to: &mut Vec<u64>| {
+    pub(crate) fn save(&self, to: &mut FrontierSnapshot) {
+        let words = |bits: &Bitmap, to: &mut Vec<u64>| {
             to.clear();
             to.extend(bits.words().iter().map(|word| word.load(Relaxed)));
         };
         to.members.clear();
         to.bits.clear();
         match self.form {
-            Form::Queue => self.queues.iter().for_each(|queue| to.members.extend_from_slice(&queue.0)),
-            Form::Bits => words(&self.bits, &mut to.bits),
+            FrontierFormat::Queue => self.queues.iter().for_each(|queue| to.members.extend_from_slice(&queue.0)),
+            FrontierFormat::Bitmap => words(&self.bits, &mut to.bits),
         }
-        words(&self.joined, &mut to.joined);
-        to.woken.clone_from(&self.woken);
-        to.renewed.clone_from(&self.renewed);
+        words(&self.visited, &mut to.visited);
+        to.activated.clone_from(&self.activated);
+        to.updated_ghosts.clone_from(&self.updated_ghosts);
         (to.count, to.arcs, to.remaining) = (self.count, self.arcs, self.remaining);
     }
 
     /// Becomes what rested. Members that are no vertices of the part are dropped.
-    pub(crate) fn resume(&mut self, part: &Part, from: &Resting) {
-        let fill = |bits: &Bits, from: &[u64]| {
+    pub(crate) fn restore(&mut self, part: &Part, from: &FrontierSnapshot) {
+        let fill = |bits: &Bitmap, from: &[u64]| {
             for (to, from) in bits.words().iter().zip(from.iter().chain(std::iter::repeat(&0))) {
                 to.store(*from, Relaxed);
             }
         };
         self.clear();
-        self.outs.iter_mut().for_each(|out| out.0.clear());
+        self.next_queues.iter_mut().for_each(|out| out.0.clear());
         self.offers.clear();
-        (self.candidates, self.news) = (None, News::Frontier);
+        (self.candidates, self.dirty) = (None, DirtySet::Frontier);
         self.marks.clear_all();
         if from.bits.is_empty() {
             self.queues[0].0.extend_from_slice(&from.members);
-            self.form = Form::Queue;
+            self.form = FrontierFormat::Queue;
         } else {
             fill(&self.bits, &from.bits);
-            self.form = Form::Bits;
+            self.form = FrontierFormat::Bitmap;
         }
-        fill(&self.joined, &from.joined);
-        self.woken.clone_from(&from.woken);
-        self.renewed.clone_from(&from.renewed);
-        self.clamp(part);
+        fill(&self.visited, &from.visited);
+        self.activated.clone_from(&from.activated);
+        self.updated_ghosts.clone_from(&from.updated_ghosts);
+        self.drop_invalid(part);
         (self.arcs, self.remaining) = (from.arcs, from.remaining);
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Cost: O(entries) for sorted input and by radix, O(entries log row) by comparisons.
 
-use crate::base::memory::Plain;
+use crate::base::memory::Pod;
 
 /// Rows of a bucket, as a power of two: its counters and most entries stay in a core's own cache (measured on Zen 4).
 const ROW_BITS: u32 = 12;
@@ -20,7 +20,7 @@ const DIGIT_BITS: u32 = 11;
 /// Entries a row from which on radix is faster than comparisons.
 const RADIX_FROM: usize = 12;
 /// A packed entry.
-pub(super) trait Packed: Plain + Copy + Ord + Default {
+pub(super) trait Packed: Pod + Copy + Ord + Default {
     fn pack(number: u64) -> Self;
     fn number(self) -> u64;
 }

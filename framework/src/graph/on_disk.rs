@@ -21,7 +21,7 @@ use super::source::Input;
 use super::text::{Blocks, Progress, Text, after_lines};
 use super::{Csr, Graph, Incoming, View};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{Array, Plain, bytes_of, map_file};
+use crate::base::memory::{Array, Pod, bytes_of, map_file};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -85,7 +85,7 @@ impl Disk {
     }
 
     /// The content of a file as an array.
-    fn mapped<T: Plain>(&self, file: &File) -> Result<Array<T>> {
+    fn mapped<T: Pod>(&self, file: &File) -> Result<Array<T>> {
         let bytes = file.metadata().map_err(|source| self.error(source))?.len() as usize;
         if bytes == 0 {
             return Ok(Array::from(crate::base::memory::Buf::zeroed(0)));

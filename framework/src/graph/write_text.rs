@@ -64,7 +64,7 @@ pub(super) fn write_text(graph: &Graph, format: TextFormat, out: &mut dyn Write)
     let stretches = stretches(rows);
     for some in stretches.chunks(4 * rayon::current_num_threads()) {
         let texts: Vec<Vec<u8>> =
-            some.par_iter().map(|stretch| text_of(graph, format, is_undirected, stretch.clone())).collect();
+            some.par_iter().map(|row_range| text_of(graph, format, is_undirected, row_range.clone())).collect();
         for text in texts {
             out.write_all(&text)?;
         }
@@ -72,10 +72,10 @@ pub(super) fn write_text(graph: &Graph, format: TextFormat, out: &mut dyn Write)
     Ok(warnings)
 }
 
-fn text_of(graph: &Graph, format: TextFormat, is_undirected: bool, stretch: Range<u32>) -> Vec<u8> {
+fn text_of(graph: &Graph, format: TextFormat, is_undirected: bool, row_range: Range<u32>) -> Vec<u8> {
     let mut text = Vec::with_capacity(1 << 20);
     let ids = graph.ids();
-    for u in stretch {
+    for u in row_range {
         for &v in graph.outgoing().row(u) {
             let (left, right) = match format {
                 TextFormat::Mtx if is_undirected && v > u => continue,

@@ -4,27 +4,27 @@
 #![allow(unsafe_code)] // unchecked indexing by LocalId (proved at load) and prefetches (touch nothing)
 
 use crate::base::id::LocalId;
-use crate::base::memory::{Buf, Plain};
+use crate::base::memory::{Buf, Pod};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How a rule changes shared words. Rules are compiled twice: for an operator that runs on one thread, and for many.
 pub trait Access: Copy + Sync + Send + 'static {
     /// Whether no other thread runs the operator, so that plain loads and stores do.
-    const ALONE: bool;
+    const IS_SEQUENTIAL: bool;
 }
 
 /// One thread runs the operator.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Alone;
+pub(crate) struct Sequential;
 /// Several threads run the operator.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shared;
+pub(crate) struct Concurrent;
 
-impl Access for Alone {
-    const ALONE: bool = true;
+impl Access for Sequential {
+    const IS_SEQUENTIAL: bool = true;
 }
-impl Access for Shared {
-    const ALONE: bool = false;
+impl Access for Concurrent {
+    const IS_SEQUENTIAL: bool = false;
 }
 
 /// `items[v]`; `items` has an element for every vertex of the part that `v` belongs to.
@@ -57,13 +57,13 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
 }
 
 /// One bit for every vertex of a part.
-pub(crate) struct Bits {
+pub(crate) struct Bitmap {
     words: Buf<AtomicU64>,
 }
 
-impl Bits {
-    pub(crate) fn new(vertices: usize) -> Bits {
-        Bits { words: Buf::zeroed(vertices.div_ceil(64)) }
+impl Bitmap {
+    pub(crate) fn new(vertices: usize) -> Bitmap {
+        Bitmap { words: Buf::zeroed(vertices.div_ceil(64)) }
     }
 
     #[inline(always)]
@@ -88,7 +88,7 @@ impl Bits {
     pub(crate) fn set<A: Access>(&self, v: LocalId) -> bool {
         let (word, mask) = (self.word(v), 1u64 << (v.index() % 64));
         let was = word.load(Relaxed);
-        if A::ALONE {
+        if A::IS_SEQUENTIAL {
             word.store(was | mask, Relaxed);
             was & mask == 0
         } else {
@@ -97,7 +97,7 @@ impl Bits {
     }
 
     #[inline(always)]
-    pub(crate) fn clear_alone(&self, v: LocalId) {
+    pub(crate) fn clear_sequential(&self, v: LocalId) {
         let word = self.word(v);
         word.store(word.load(Relaxed) & !(1u64 << (v.index() % 64)), Relaxed);
     }
@@ -165,7 +165,7 @@ pub(crate) fn sort_out(list: &mut Vec<LocalId>, out: &mut Vec<LocalId>, mut test
 ///
 /// # Safety
 /// Nobody may write the field while the view lives.
-pub(crate) unsafe fn frozen<T: Plain, U: Plain>(items: &[T]) -> &[U] {
+pub(crate) unsafe fn frozen<T: Pod, U: Pod>(items: &[T]) -> &[U] {
     assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>());
     // SAFETY: same size and alignment, any bits are a value of U, and no writes by the caller's promise.
     unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), items.len()) }

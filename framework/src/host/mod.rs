@@ -3,7 +3,7 @@
 pub(crate) mod access;
 mod pool;
 
-pub use pool::{Line, Pool, Waiting};
+pub use pool::{CachePadded, IdlePolicy, Pool};
 
 /// How many threads the machine runs at once.
 pub fn cores() -> usize {

@@ -16,11 +16,11 @@ use std::thread::{JoinHandle, Thread};
 /// A value alone on its cache lines (two, because the hardware fetches pairs).
 #[derive(Default, Debug)]
 #[repr(align(128))]
-pub struct Line<T>(pub T);
+pub struct CachePadded<T>(pub T);
 
 /// What a thread does while it has nothing to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waiting {
+pub enum IdlePolicy {
     /// Spins for a while, then parks: for threads that have a core each.
     Spin,
     /// Parks at once: when more threads run than there are cores.
@@ -30,9 +30,9 @@ pub enum Waiting {
 type Job = *const (dyn Fn(usize) + Sync);
 
 struct Shared {
-    epoch: Line<AtomicU32>,
-    busy: Line<AtomicUsize>,
-    parked: Vec<Line<AtomicBool>>,
+    epoch: CachePadded<AtomicU32>,
+    busy: CachePadded<AtomicUsize>,
+    parked: Vec<CachePadded<AtomicBool>>,
     stop: AtomicBool,
     spins: u32,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -49,7 +49,7 @@ pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     wake: Vec<Thread>,
-    cursors: Vec<Line<AtomicUsize>>,
+    cursors: Vec<CachePadded<AtomicUsize>>,
     one_owner: PhantomData<Cell<()>>,
 }
 
@@ -58,14 +58,14 @@ const SPINS: u32 = 1_500;
 
 impl Pool {
     /// A pool of `threads` threads, the caller included; at least one.
-    pub fn new(threads: usize, waiting: Waiting) -> Pool {
+    pub fn new(threads: usize, waiting: IdlePolicy) -> Pool {
         let threads = threads.max(1);
         let shared = Arc::new(Shared {
-            epoch: Line(AtomicU32::new(0)),
-            busy: Line(AtomicUsize::new(0)),
-            parked: (0..threads).map(|_| Line::default()).collect(),
+            epoch: CachePadded(AtomicU32::new(0)),
+            busy: CachePadded(AtomicUsize::new(0)),
+            parked: (0..threads).map(|_| CachePadded::default()).collect(),
             stop: AtomicBool::new(false),
-            spins: if waiting == Waiting::Spin { SPINS } else { 0 },
+            spins: if waiting == IdlePolicy::Spin { SPINS } else { 0 },
             panic: Mutex::new(None),
             job: UnsafeCell::new(None),
         });
@@ -76,7 +76,7 @@ impl Pool {
             })
             .collect();
         let wake = workers.iter().map(|worker| worker.thread().clone()).collect();
-        let cursors = (0..threads).map(|_| Line::default()).collect();
+        let cursors = (0..threads).map(|_| CachePadded::default()).collect();
         Pool { shared, workers, wake, cursors, one_owner: PhantomData }
     }
 
@@ -155,8 +155,8 @@ impl Pool {
     ///
     /// # Panics
     /// If there are fewer values than threads, or as `run`.
-    pub fn run_with<T: Send>(&self, each: &mut [Line<T>], f: impl Fn(&mut T, usize) + Sync) {
-        let cells = Cells::new(each);
+    pub fn run_with<T: Send>(&self, each: &mut [CachePadded<T>], f: impl Fn(&mut T, usize) + Sync) {
+        let cells = DisjointSlice::new(each);
         assert!(cells.len >= self.threads(), "a value for each thread");
         // SAFETY: `run` calls each thread number once, so no two threads get the same value.
         self.run(&|thread| f(&mut unsafe { cells.get(thread) }.0, thread));
@@ -166,8 +166,8 @@ impl Pool {
     ///
     /// # Panics
     /// If there are fewer values than threads, or as `run`.
-    pub fn chunks_with<T: Send>(&self, each: &mut [Line<T>], count: usize, f: impl Fn(&mut T, usize) + Sync) {
-        let cells = Cells::new(each);
+    pub fn chunks_with<T: Send>(&self, each: &mut [CachePadded<T>], count: usize, f: impl Fn(&mut T, usize) + Sync) {
+        let cells = DisjointSlice::new(each);
         assert!(cells.len >= self.threads(), "a value for each thread");
         // SAFETY: one thread number runs one chunk at a time, so the value is borrowed once.
         self.chunks(count, |thread, chunk| f(&mut unsafe { cells.get(thread) }.0, chunk));
@@ -179,11 +179,11 @@ impl Pool {
     /// If there are fewer values than threads, or as `run`.
     pub fn chunks_over<T: Send, U: Send>(
         &self,
-        each: &mut [Line<T>],
+        each: &mut [CachePadded<T>],
         items: &mut [U],
         f: impl Fn(&mut T, usize, &mut U) + Sync,
     ) {
-        let (cells, items) = (Cells::new(each), Cells::new(items));
+        let (cells, items) = (DisjointSlice::new(each), DisjointSlice::new(items));
         assert!(cells.len >= self.threads(), "a value for each thread");
         self.chunks(items.len, |thread, chunk| {
             // SAFETY: as in `chunks_with`; every chunk is handed out once, so no two threads get the same item.
@@ -249,18 +249,18 @@ fn work(shared: &Shared, id: usize) {
 }
 
 /// A slice whose items are handed to different threads.
-struct Cells<'a, T> {
+struct DisjointSlice<'a, T> {
     first: *mut T,
     len: usize,
     borrowed: PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: gives out `&mut T` for distinct items only (the promise of `get`), which is what `T: Send` allows.
-unsafe impl<T: Send> Sync for Cells<'_, T> {}
+unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
 
-impl<'a, T> Cells<'a, T> {
+impl<'a, T> DisjointSlice<'a, T> {
     fn new(items: &'a mut [T]) -> Self {
-        Cells { first: items.as_mut_ptr(), len: items.len(), borrowed: PhantomData }
+        DisjointSlice { first: items.as_mut_ptr(), len: items.len(), borrowed: PhantomData }
     }
 
     /// # Safety
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn every_chunk_runs_once_on_any_number_of_threads() {
         for threads in [1, 2, 3, 8] {
-            for waiting in [Waiting::Spin, Waiting::Park] {
+            for waiting in [IdlePolicy::Spin, IdlePolicy::Park] {
                 let pool = Pool::new(threads, waiting);
                 for count in [0, 1, 2, 7, 1000] {
                     let hits: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
@@ -298,8 +298,8 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_own_value_and_each_chunk_its_own_item() {
-        let pool = Pool::new(3, Waiting::Park);
-        let mut each: Vec<Line<u64>> = (0..3).map(|_| Line(0)).collect();
+        let pool = Pool::new(3, IdlePolicy::Park);
+        let mut each: Vec<CachePadded<u64>> = (0..3).map(|_| CachePadded(0)).collect();
         let mut items = vec![0u64; 500];
         pool.chunks_over(&mut each, &mut items, |own, chunk, item| {
             *own += 1;
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_region_reaches_the_caller_and_the_pool_goes_on() {
-        let pool = Pool::new(2, Waiting::Park);
+        let pool = Pool::new(2, IdlePolicy::Park);
         for culprit in [0, 1] {
             let caught = catch_unwind(AssertUnwindSafe(|| pool.run(&|thread| assert_ne!(thread, culprit, "struck"))));
             assert!(caught.is_err());

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::base::id::{GlobalId, LocalId};
 use crate::base::memory::{Array, Buf, as_vertices};
 use crate::graph::{Csr, Graph};
-use crate::host::{Line, Pool};
+use crate::host::{CachePadded, Pool};
 use crate::transport::Transport;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -221,7 +221,7 @@ impl Places {
         }
         offsets[owned..].fill(span.len() as u64);
         let mut targets = Buf::<LocalId>::zeroed(span.len());
-        let mut none: Vec<Line<()>> = (0..pool.threads()).map(|_| Line(())).collect();
+        let mut none: Vec<CachePadded<()>> = (0..pool.threads()).map(|_| CachePadded(())).collect();
         let source = &csr.targets()[span];
         let mut pieces: Vec<_> = targets.chunks_mut(1 << 14).zip(source.chunks(1 << 14)).collect();
         pool.chunks_over(&mut none, &mut pieces, |(), _, (to, from)| {

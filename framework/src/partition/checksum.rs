@@ -2,7 +2,7 @@
 
 use crate::base::id::LocalId;
 use crate::base::verdict::Verdict;
-use crate::host::{Line, Pool};
+use crate::host::{CachePadded, Pool};
 use crate::partition::{Part, Rows};
 
 /// The sum of a part's arcs and degrees, modulo 2^64. Each target is mixed with its place in the rows and squared, which is one-to-one
@@ -20,21 +20,21 @@ impl ArcSums {
     /// Reads every arc once.
     pub fn of(part: &Part, pool: &Pool) -> ArcSums {
         let rows = rows(part);
-        let mut each: Vec<Line<u64>> = (0..pool.threads()).map(|_| Line(0)).collect();
+        let mut each: Vec<CachePadded<u64>> = (0..pool.threads()).map(|_| CachePadded(0)).collect();
         let chunks = part.incoming_chunks();
         pool.chunks_with(&mut each, chunks.len() - 1, |sum, chunk| {
             let (first, end) = (LocalId::new(chunks[chunk]), LocalId::new(chunks[chunk + 1]));
             let bounds = (first.number()..end.number()).map(LocalId::new);
             let bounds = bounds.map(|v| bounds_of(v, rows.degree(v), part.outgoing().degree(v)));
-            *sum = bounds.fold(*sum, u64::wrapping_add).wrapping_add(targets(rows.stretch(first, end)));
+            *sum = bounds.fold(*sum, u64::wrapping_add).wrapping_add(targets(rows.row_range(first, end)));
         });
         let read = std::mem::take(&mut each).iter().fold(0u64, |sum, own| sum.wrapping_add(own.0));
-        let mut each: Vec<Line<u64>> = (0..pool.threads()).map(|_| Line(0)).collect();
+        let mut each: Vec<CachePadded<u64>> = (0..pool.threads()).map(|_| CachePadded(0)).collect();
         if part.incoming_apart().is_some() {
             let chunks = part.chunks();
             pool.chunks_with(&mut each, chunks.len() - 1, |sum, chunk| {
                 let (first, end) = (LocalId::new(chunks[chunk]), LocalId::new(chunks[chunk + 1]));
-                *sum = sum.wrapping_add(targets(part.outgoing().stretch(first, end)));
+                *sum = sum.wrapping_add(targets(part.outgoing().row_range(first, end)));
             });
         }
         ArcSums { read, others: each.iter().fold(0u64, |sum, own| sum.wrapping_add(own.0)) }

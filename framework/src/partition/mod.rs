@@ -64,7 +64,7 @@ impl Rows {
 
     /// The rows of `first` up to `end`, which is at most the number of local vertices, as one; and its place in [`Rows::targets`].
     #[inline(always)]
-    pub(crate) fn stretch(&self, first: LocalId, end: LocalId) -> (u64, &[LocalId]) {
+    pub(crate) fn row_range(&self, first: LocalId, end: LocalId) -> (u64, &[LocalId]) {
         let (from, to) = (self.begin(first, 0), self.begin(end, 0));
         (from, row(&self.targets, from, to))
     }
@@ -233,7 +233,7 @@ impl Part {
 
     /// Sums the arcs as they are now, just loaded, so that certificates can tell whether they still are what they were. One pass
     /// over the arcs.
-    pub fn seal_arcs(&mut self, pool: &Pool) -> ArcSums {
+    pub fn record_arc_sums(&mut self, pool: &Pool) -> ArcSums {
         let sums = ArcSums::of(self, pool);
         self.arc_sums = Some(sums);
         sums
@@ -246,7 +246,7 @@ impl Part {
 
     /// Whether its rows are the graph's own, not copies.
     pub(crate) fn is_whole_graph(&self) -> bool {
-        self.routes.peers() == 1
+        self.routes.ranks() == 1
     }
 
     /// Lets `change` change the ends of arcs in a copy that is this part's own, and says at which place: whose row that is, and its
@@ -313,7 +313,7 @@ impl Part {
 
     /// Bytes of the rows that this part added to the graph's own: none with one rank.
     pub fn bytes(&self) -> usize {
-        if self.routes.peers() == 1 {
+        if self.routes.ranks() == 1 {
             return 0;
         }
         let rows = |rows: &Rows| rows.offsets.len() * 8 + rows.targets.len() * 4;

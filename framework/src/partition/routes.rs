@@ -38,7 +38,7 @@ impl Routes {
     }
 
     /// The number of ranks.
-    pub fn peers(&self) -> usize {
+    pub fn ranks(&self) -> usize {
         self.copied.len()
     }
 

@@ -3,7 +3,7 @@
 use super::{Part, bounds};
 use crate::base::id::{GlobalId, Rank};
 use crate::graph::{Graph, View};
-use crate::host::{Pool, Waiting};
+use crate::host::{IdlePolicy, Pool};
 use crate::transport::{Transport, local};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 /// Cuts a graph, every rank on a thread of its own.
 fn parts(graph: &Graph, ranks: usize) -> Vec<Part> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = local(ranks, Waiting::Park)
+        let threads: Vec<_> = local(ranks, IdlePolicy::Park)
             .into_iter()
             .map(|mut end| {
                 scope.spawn(move || {
                     let threads = 1 + end.rank().index() % 2;
-                    Part::cut(graph, &mut end, &Pool::new(threads, Waiting::Park)).expect("all ranks are there")
+                    Part::cut(graph, &mut end, &Pool::new(threads, IdlePolicy::Park)).expect("all ranks are there")
                 })
             })
             .collect();
@@ -108,7 +108,7 @@ proptest! {
     fn routes_match_pairwise((graph, ranks) in cases()) {
         let parts = parts(&graph, ranks);
         for (p, from) in parts.iter().enumerate() {
-            prop_assert_eq!(from.routes().peers(), ranks);
+            prop_assert_eq!(from.routes().ranks(), ranks);
             let mut boundary = BTreeSet::new();
             for (q, to) in parts.iter().enumerate() {
                 // What p sends to q are q's ghosts that p owns, in q's order.
@@ -188,7 +188,7 @@ impl Transport for Liar {
 fn a_peer_that_asks_for_a_vertex_of_others_is_an_error_that_names_it() {
     let graph = Graph::from_pairs("path", &[(0, 1), (1, 2), (2, 3)], false, View::Symmetric).expect("a small graph");
     for asks in [2, 3, 4, u32::MAX] {
-        let error = Part::cut(&graph, &mut Liar { asks }, &Pool::new(1, Waiting::Park)).expect_err("not mine");
+        let error = Part::cut(&graph, &mut Liar { asks }, &Pool::new(1, IdlePolicy::Park)).expect_err("not mine");
         assert!(
             error.to_string().contains(&format!("rank 1 stopped before the run was over: it asked for vertex {asks},"))
         );

@@ -11,11 +11,11 @@ use crate::base::error::{Error, Result};
 use crate::base::id::{LocalId, Rank};
 use crate::base::probe::Stage;
 use crate::base::verdict::{Finding, Verdict};
-use crate::fault_tolerance::{FaultTolerance, Round, Window};
+use crate::fault_tolerance::{CheckInput, FaultTolerance, SuperstepTotals};
 use crate::field::State;
 use crate::graph::Ids;
 use crate::partition::Part;
-use crate::step::monitor::{Once, Seen};
+use crate::step::monitor::{MonitorCounts, SetOnceField};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -29,9 +29,9 @@ const QUEUE: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     pub(crate) row: u64,
-    pub(crate) before: Option<Round>,
-    pub(crate) now: Round,
-    pub(crate) seen: Seen,
+    pub(crate) before: Option<SuperstepTotals>,
+    pub(crate) now: SuperstepTotals,
+    pub(crate) counts: MonitorCounts,
     /// Messages that did not arrive as they were sent.
     pub(crate) broken: u64,
     /// Whether the frontier rested unchanged before the superstep.
@@ -47,18 +47,18 @@ pub(crate) enum Task {
 }
 
 /// What became of a task.
-pub(crate) enum Done {
+pub(crate) enum TaskResult {
     Rounds(Vec<Summary>),
     Snapshot { is_sound: bool, took: Duration, written: Result<bool> },
 }
 
 /// What the checker judges by.
 #[derive(Clone)]
-pub(crate) struct Bench<'r> {
+pub(crate) struct CheckContext<'r> {
     pub(crate) part: &'r Part,
     pub(crate) ids: &'r Ids,
     pub(crate) rules: Arc<dyn FaultTolerance>,
-    pub(crate) once: Option<Once>,
+    pub(crate) once: Option<SetOnceField>,
     pub(crate) started: Instant,
     /// Whether to measure what it does to summaries.
     pub(crate) is_timed: bool,
@@ -78,7 +78,7 @@ pub(crate) struct CheckerSpan {
 
 /// What the checker and the loop both see.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct CheckerState {
     suspect: AtomicU32,
     evidence: Mutex<Evidence>,
     spans: Mutex<Vec<CheckerSpan>>,
@@ -88,8 +88,8 @@ pub(crate) struct Board {
 pub(crate) struct Checker {
     rank: Rank,
     tasks: Option<SyncSender<Task>>,
-    done: Receiver<Done>,
-    board: Arc<Board>,
+    done: Receiver<TaskResult>,
+    board: Arc<CheckerState>,
     under_way: u64,
     /// Times that the queue was full.
     pub(crate) waits: u64,
@@ -105,7 +105,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-impl Board {
+impl CheckerState {
     fn suspect(&self, index: u32) {
         // Relaxed: the number itself is all that is agreed on.
         self.suspect.fetch_min(index, Relaxed);
@@ -116,15 +116,15 @@ impl Checker {
     /// Starts the thread in a scope that ends after the run.
     pub(crate) fn start<'scope, 'r: 'scope>(
         scope: &'scope std::thread::Scope<'scope, '_>,
-        bench: Bench<'r>,
+        context: CheckContext<'r>,
     ) -> Checker {
         let (tasks, todo) = sync_channel(QUEUE);
         let (report, done) = channel();
-        let board = Arc::new(Board { suspect: AtomicU32::new(NONE), ..Board::default() });
-        let rank = bench.part.rank();
+        let board = Arc::new(CheckerState { suspect: AtomicU32::new(NONE), ..CheckerState::default() });
+        let rank = context.part.rank();
         scope.spawn({
             let board = Arc::clone(&board);
-            move || work(&bench, &board, &todo, &report)
+            move || work(&context, &board, &todo, &report)
         });
         Checker {
             rank,
@@ -176,14 +176,14 @@ impl Checker {
         Ok(())
     }
 
-    fn take(&mut self, done: Done) -> Result<()> {
+    fn take(&mut self, done: TaskResult) -> Result<()> {
         self.under_way -= 1;
         match done {
-            Done::Rounds(mut batch) => {
+            TaskResult::Rounds(mut batch) => {
                 batch.clear();
                 self.spare.push(batch);
             }
-            Done::Snapshot { is_sound, took, written } => {
+            TaskResult::Snapshot { is_sound, took, written } => {
                 self.snapshots.push((is_sound, took));
                 self.written += u64::from(written?);
             }
@@ -227,23 +227,23 @@ fn lost(rank: Rank) -> Error {
     Error::Panicked { rank, message: "the checker stopped: a rule of the plugin panicked".into() }
 }
 
-fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender<Done>) {
+fn work(context: &CheckContext<'_>, board: &CheckerState, todo: &Receiver<Task>, report: &Sender<TaskResult>) {
     while let Ok(task) = todo.recv() {
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Rounds(batch) => {
-                batch.iter().for_each(|summary| bench.judge(summary, board));
-                Done::Rounds(batch)
+                batch.iter().for_each(|summary| context.judge(summary, board));
+                TaskResult::Rounds(batch)
             }
             Task::Snapshot { now, before, to_disk } => {
                 let begin = Instant::now();
-                let is_sound = bench.judge_snapshot(&now, before.as_deref(), board);
+                let is_sound = context.judge_snapshot(&now, before.as_deref(), board);
                 let took = begin.elapsed();
-                let written = match &bench.checkpoints {
-                    Some(checkpoints) if is_sound && to_disk => checkpoints.write(bench.part, &now).map(|()| true),
+                let written = match &context.checkpoints {
+                    Some(checkpoints) if is_sound && to_disk => checkpoints.write(context.part, &now).map(|()| true),
                     _ => Ok(false),
                 };
                 drop((now, before));
-                Done::Snapshot { is_sound, took, written }
+                TaskResult::Snapshot { is_sound, took, written }
             }
         }));
         // The loop learns of a panic by the closed channel.
@@ -254,26 +254,26 @@ fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender
     }
 }
 
-impl Bench<'_> {
-    fn judge(&self, summary: &Summary, board: &Board) {
+impl CheckContext<'_> {
+    fn judge(&self, summary: &Summary, board: &CheckerState) {
         let begin = if self.is_timed { self.started.elapsed() } else { Duration::ZERO };
-        let (index, seen) = (summary.now.index, &summary.seen);
+        let (index, counts) = (summary.now.index, &summary.counts);
         let id = |v: Option<LocalId>| v.map(|v| self.ids.original(self.part.global(v)));
         let mut evidence = lock(&board.evidence);
         let mut found = |detector, count, rule: &str, vertex, text: String| {
             evidence.add(detector, count, index, Finding { rule: rule.into(), vertex, evidence: text });
             board.suspect(index);
         };
-        if seen.differing > 0 {
-            let (rule, text) = ("an update done again gives the same", format!("{} differ", seen.differing));
-            found(Detector::Dmr, seen.differing, rule, id(seen.first_differing), text);
+        if counts.differing > 0 {
+            let (rule, text) = ("an update done again gives the same", format!("{} differ", counts.differing));
+            found(Detector::Dmr, counts.differing, rule, id(counts.first_differing), text);
         }
-        if seen.set_twice > 0 {
-            let (rule, text) = ("a value is set once", format!("{} were set again", seen.set_twice));
-            found(Detector::Monotonicity, seen.set_twice, rule, id(seen.first_twice), text);
+        if counts.set_twice > 0 {
+            let (rule, text) = ("a value is set once", format!("{} were set again", counts.set_twice));
+            found(Detector::Monotonicity, counts.set_twice, rule, id(counts.first_twice), text);
         }
-        if seen.below > 0 {
-            found(Detector::Monotonicity, seen.below, "no value lies below the floor", None, "one does".into());
+        if counts.below > 0 {
+            found(Detector::Monotonicity, counts.below, "no value lies below the floor", None, "one does".into());
         }
         if summary.broken > 0 {
             let text = format!("{} did not", summary.broken);
@@ -286,8 +286,8 @@ impl Bench<'_> {
         if let Verdict::Corrupt(finding) = self.rules.trend(summary.before.as_ref(), &summary.now) {
             found(Detector::Trend, 1, &finding.rule, finding.vertex, finding.evidence);
         }
-        evidence.critical += seen.critical;
-        evidence.covered += seen.assigned;
+        evidence.critical += counts.critical;
+        evidence.covered += counts.assigned;
         drop(evidence);
         if self.is_timed {
             let end = self.started.elapsed();
@@ -296,10 +296,10 @@ impl Bench<'_> {
         }
     }
 
-    fn judge_snapshot(&self, now: &Snapshot, before: Option<&Snapshot>, board: &Board) -> bool {
+    fn judge_snapshot(&self, now: &Snapshot, before: Option<&Snapshot>, board: &CheckerState) -> bool {
         let _ = now.hash.set(now.count_hash());
         let older = before.map(|before| (State::of(&before.fields), before.index));
-        let window = Window {
+        let window = CheckInput {
             part: self.part,
             ids: self.ids,
             now: State::of(&now.fields),
@@ -337,10 +337,10 @@ impl Bench<'_> {
         memory: &[u64],
         older: Option<&Snapshot>,
     ) -> Result<Verdict> {
-        let (index, kept) = (step.index, step.watch.as_deref().map_or(0, |watch| watch.sum));
+        let (index, kept) = (step.index, step.monitor.as_deref().map_or(0, |monitor| monitor.sum));
         let mut copy = None;
         let fields = step.on_host(&mut copy)?;
-        let window = Window {
+        let window = CheckInput {
             part: self.part,
             ids: self.ids,
             now: State::of(fields),

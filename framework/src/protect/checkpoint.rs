@@ -14,9 +14,9 @@ use crate::base::error::{Error, Result};
 use crate::base::id::LocalId;
 use crate::base::memory::bytes_of;
 use crate::base::tally::Tally;
-use crate::fault_tolerance::Round;
+use crate::fault_tolerance::SuperstepTotals;
 use crate::field::{Column, Kind};
-use crate::frontier::Resting;
+use crate::frontier::FrontierSnapshot;
 use crate::graph::Graph;
 use crate::partition::Part;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ struct Head {
 
 /// One rank's state, read back.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct RankCheckpoint {
     pub(super) index: u32,
     pub(super) ranks: u32,
     pub(super) first: u32,
@@ -88,10 +88,10 @@ pub(super) struct Saved {
     pub(super) memory: Vec<u64>,
     pub(super) sum: u64,
     pub(super) largest: f64,
-    pub(super) round: Option<Round>,
+    pub(super) round: Option<SuperstepTotals>,
     /// Name and values as bits, by field.
     pub(super) fields: Vec<(String, Vec<u64>)>,
-    pub(super) frontier: Resting,
+    pub(super) frontier: FrontierSnapshot,
 }
 
 /// A number that two graphs share only if they are the same, names of vertices included.
@@ -129,7 +129,7 @@ fn listed(folder: &Path) -> Result<Vec<(u32, u32, PathBuf)>> {
 impl Checkpoints {
     /// Writes a snapshot of one rank, then removes what is no longer needed.
     pub(super) fn write(&self, part: &Part, snapshot: &Snapshot) -> Result<()> {
-        let (rank, ranks) = (part.rank().0, part.routes().peers() as u32);
+        let (rank, ranks) = (part.rank().0, part.routes().ranks() as u32);
         let path = self.folder.join(name(snapshot.index, rank));
         let failed = |source| Error::Write { path: path.clone(), source };
         let file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(&self.folder).map_err(failed)?;
@@ -170,9 +170,9 @@ impl Checkpoints {
             lists: [
                 frontier.members.len(),
                 frontier.bits.len(),
-                frontier.joined.len(),
-                frontier.woken.len(),
-                frontier.renewed.len(),
+                frontier.visited.len(),
+                frontier.activated.len(),
+                frontier.updated_ghosts.len(),
             ],
             count: frontier.count,
             arcs: frontier.arcs,
@@ -199,13 +199,13 @@ impl Checkpoints {
         let longs = |list: &[u64], out: &mut dyn Write| list.iter().try_for_each(|w| out.write_all(&w.to_le_bytes()));
         vertices(&frontier.members, out)?;
         longs(&frontier.bits, out)?;
-        longs(&frontier.joined, out)?;
-        vertices(&frontier.woken, out)?;
-        vertices(&frontier.renewed, out)
+        longs(&frontier.visited, out)?;
+        vertices(&frontier.activated, out)?;
+        vertices(&frontier.updated_ghosts, out)
     }
 
     /// Reads one file; what is wrong with it, in words.
-    fn read(&self, path: &Path, index: u32, rank: u32) -> std::result::Result<Saved, String> {
+    fn read(&self, path: &Path, index: u32, rank: u32) -> std::result::Result<RankCheckpoint, String> {
         let bytes = fs::read(path).map_err(|error| format!("cannot be read ({error})"))?;
         let torn = || "is torn: it ends too early".to_owned();
         let (body, sum) = bytes.split_last_chunk::<16>().ok_or_else(torn)?;
@@ -238,7 +238,7 @@ impl Checkpoints {
 }
 
 impl Head {
-    fn state(self, rest: &mut Reader<'_>) -> Option<Saved> {
+    fn state(self, rest: &mut Reader<'_>) -> Option<RankCheckpoint> {
         let locals = self.locals as usize;
         let mut fields = Vec::new();
         for (name, bytes) in self.fields {
@@ -250,20 +250,20 @@ impl Head {
             fields.push((name, raw.chunks_exact(bytes).map(wide).collect()));
         }
         let vertex = |number: u32| (number < self.locals).then(|| LocalId::new(number));
-        let [members, bits, joined, woken, renewed] = self.lists;
-        let frontier = Resting {
+        let [members, bits, visited, activated, updated_ghosts] = self.lists;
+        let frontier = FrontierSnapshot {
             members: rest.u32s(members)?.into_iter().map(vertex).collect::<Option<_>>()?,
             bits: rest.u64s(bits)?,
-            joined: rest.u64s(joined)?,
-            woken: rest.u32s(woken)?.into_iter().map(vertex).collect::<Option<_>>()?,
-            renewed: rest.u32s(renewed)?.into_iter().map(vertex).collect::<Option<_>>()?,
+            visited: rest.u64s(visited)?,
+            activated: rest.u32s(activated)?.into_iter().map(vertex).collect::<Option<_>>()?,
+            updated_ghosts: rest.u32s(updated_ghosts)?.into_iter().map(vertex).collect::<Option<_>>()?,
             count: self.count,
             arcs: self.arcs,
             remaining: self.remaining,
         };
         let fits = self.owned <= self.ghost_base && (self.ghost_base <= self.locals || self.owned == self.locals);
         fits.then_some(())?;
-        Some(Saved {
+        Some(RankCheckpoint {
             index: self.index,
             ranks: self.ranks,
             first: self.first,
@@ -281,13 +281,15 @@ impl Head {
     }
 }
 
-fn words(round: Round) -> [u64; 8] {
-    let Round { index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass } = round;
+fn words(round: SuperstepTotals) -> [u64; 8] {
+    let SuperstepTotals { index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass } = round;
     [index.into(), vertices, in_degree_max, consumed, consumed_so_far, active, residual.to_bits(), mass.to_bits()]
 }
 
-fn round([index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass]: [u64; 8]) -> Round {
-    Round {
+fn round(
+    [index, vertices, in_degree_max, consumed, consumed_so_far, active, residual, mass]: [u64; 8],
+) -> SuperstepTotals {
+    SuperstepTotals {
         index: index as u32,
         vertices,
         in_degree_max,
@@ -301,24 +303,24 @@ fn round([index, vertices, in_degree_max, consumed, consumed_so_far, active, res
 
 /// What a broken-off run left that can be gone on from.
 #[derive(Debug)]
-pub struct Resumable {
-    pub(super) ranks: Vec<Saved>,
+pub struct CheckpointSet {
+    pub(super) ranks: Vec<RankCheckpoint>,
     /// The superstep that comes next.
     pub index: u32,
 }
 
-impl Resumable {
+impl CheckpointSet {
     /// The newest checkpoint of the run that is whole on every rank, none if there is no such; and what was passed over, why.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn find(checkpoints: &Checkpoints) -> Result<(Option<Resumable>, Vec<String>)> {
+    pub fn find(checkpoints: &Checkpoints) -> Result<(Option<CheckpointSet>, Vec<String>)> {
         let files = listed(&checkpoints.folder)?;
         let mut refused = Vec::new();
         let mut indices: Vec<u32> = files.iter().map(|(index, ..)| *index).collect();
         indices.dedup();
         for index in indices.into_iter().rev() {
-            let mut ranks: Vec<Saved> = Vec::new();
+            let mut ranks: Vec<RankCheckpoint> = Vec::new();
             for (_, rank, path) in files.iter().filter(|(other, ..)| *other == index) {
                 // Parts beyond are of an earlier stretch of the run, on more ranks.
                 if ranks.first().is_some_and(|first| *rank >= first.ranks) {
@@ -340,7 +342,7 @@ impl Resumable {
                     follows
                 });
             if is_whole {
-                return Ok((Some(Resumable { ranks, index }), refused));
+                return Ok((Some(CheckpointSet { ranks, index }), refused));
             }
             if !ranks.is_empty() {
                 refused.push(format!(

@@ -5,11 +5,11 @@
 //! start. A failed certificate names no superstep: first the older slot is restored, then the start. The last permitted try
 //! always begins at the start. Everything that decides is agreed on, so all ranks restore alike.
 
-use super::checker::{Bench, Checker, Summary, Task};
+use super::checker::{CheckContext, Checker, Summary, Task};
 use super::evidence::{Certified, Detection, Detector, NONE};
-use super::resume::Placed;
+use super::resume::RestoredState;
 use super::snapshot::Snapshot;
-use super::vote::Ballot;
+use super::vote::ProtectionVote;
 use super::{Interval, Protection, Recovery};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::Result;
@@ -19,13 +19,13 @@ use crate::base::verdict::{Finding, Verdict};
 use crate::driver::clock::Clock;
 use crate::driver::guard::{Guard, Next};
 use crate::exchange::Exchange;
-use crate::exchange::Seals;
-use crate::fault_tolerance::{FaultTolerance, Redundancy, Round};
+use crate::exchange::MessageChecksums;
+use crate::fault_tolerance::{FaultTolerance, Redundancy, SuperstepTotals};
 use crate::graph::Ids;
 use crate::partition::ArcSums;
 use crate::partition::Part;
 use crate::step::Step;
-use crate::step::monitor::{Score, Watch};
+use crate::step::monitor::{OperatorMonitor, Score};
 use crate::transport::agree_on_max;
 use std::sync::Arc;
 use std::thread::Scope;
@@ -42,7 +42,7 @@ const RARITY: u32 = 100;
 const EXPECTED_RATE: f64 = 1e9;
 
 /// What a guard is made from.
-pub struct Setting<'r> {
+pub struct GuardConfig<'r> {
     /// How the run is protected.
     pub protection: &'r Protection,
     /// The plugin's rules.
@@ -68,9 +68,9 @@ pub(super) enum Target {
 }
 
 /// Guards one rank's run.
-pub struct Guarded<'r> {
+pub struct ProtectedGuard<'r> {
     pub(super) protection: &'r Protection,
-    pub(super) bench: Bench<'r>,
+    pub(super) context: CheckContext<'r>,
     pub(super) checker: Checker,
     /// Newest last; at most two.
     slots: Vec<Slot>,
@@ -82,8 +82,8 @@ pub struct Guarded<'r> {
     batch_begun: Duration,
     vertices: u64,
     in_degree_max: u64,
-    pub(super) round: Option<Round>,
-    seal: u64,
+    pub(super) round: Option<SuperstepTotals>,
+    checksum: u64,
     is_frontier_whole: bool,
     /// The time of the last copy of a summary from the device, where it is measured.
     summary_copy: Duration,
@@ -109,44 +109,44 @@ struct Slot {
     is_sound: Option<bool>,
 }
 
-impl<'r> Guarded<'r> {
+impl<'r> ProtectedGuard<'r> {
     /// Installs the watch in the step and starts the checker. Before `init`; collective.
     ///
     /// # Errors
     /// When a peer is lost.
     pub fn new<'scope, 'env>(
-        setting: &Setting<'r>,
+        config: &GuardConfig<'r>,
         step: &mut Step<'r>,
         exchange: &mut Exchange<'_>,
         algorithm: &dyn GraphAlgorithm,
         scope: &'scope Scope<'scope, 'env>,
-    ) -> Result<Guarded<'r>>
+    ) -> Result<ProtectedGuard<'r>>
     where
         'r: 'scope,
     {
-        let Setting { protection, part, .. } = *setting;
-        let score = Score::new(protection.weights, setting.is_directed, part, exchange.transport())?;
+        let GuardConfig { protection, part, .. } = *config;
+        let score = Score::new(protection.weights, config.is_directed, part, exchange.transport())?;
         let into = if part.has_incoming() { part.incoming() } else { part.outgoing() };
         let in_degree = part.owned_vertices().map(|v| into.degree(v)).max().unwrap_or(0);
         let in_degree_max = agree_on_max(exchange.transport(), in_degree)?;
-        let watch = Watch::new(Arc::clone(&setting.rules), score, protection.budget, &step.fields, part);
-        let once = watch.set_once();
-        step.install(watch, setting.is_timed)?;
-        exchange.seals = Some(Seals::default());
-        let bench = Bench {
+        let monitor = OperatorMonitor::new(Arc::clone(&config.rules), score, protection.budget, &step.fields, part);
+        let once = monitor.set_once();
+        step.install(monitor, config.is_timed)?;
+        exchange.checksums = Some(MessageChecksums::default());
+        let context = CheckContext {
             part,
-            ids: setting.ids,
-            rules: Arc::clone(&setting.rules),
+            ids: config.ids,
+            rules: Arc::clone(&config.rules),
             once,
-            started: setting.started,
-            is_timed: setting.is_timed,
+            started: config.started,
+            is_timed: config.is_timed,
             checkpoints: protection.checkpoints.clone(),
         };
-        let is_redundant = setting.rules.redundancy() != Redundancy::None;
-        Ok(Guarded {
+        let is_redundant = config.rules.redundancy() != Redundancy::None;
+        Ok(ProtectedGuard {
             protection,
-            checker: Checker::start(scope, bench.clone()),
-            bench,
+            checker: Checker::start(scope, context.clone()),
+            context,
             slots: Vec::with_capacity(2),
             spare: None,
             is_due: false,
@@ -157,10 +157,10 @@ impl<'r> Guarded<'r> {
             vertices: part.graph_vertices() as u64,
             in_degree_max,
             round: None,
-            seal: 0,
+            checksum: 0,
             is_frontier_whole: true,
             summary_copy: Duration::ZERO,
-            first_memory: algorithm.memory(),
+            first_memory: algorithm.save(),
             target: None,
             refusals: 0,
             messages: Vec::new(),
@@ -183,13 +183,13 @@ impl<'r> Guarded<'r> {
     }
 
     /// The state of a broken-off run is in place.
-    pub(crate) fn go_on_from(&mut self, placed: &Placed) {
+    pub(crate) fn resume_from(&mut self, placed: &RestoredState) {
         self.round = placed.round;
     }
 
     /// The state is in place and the loop about to begin.
     pub fn begin<P: Probe>(&mut self, step: &Step<'_>, clock: &Clock<P>) {
-        self.seal = step.frontier.seal();
+        self.checksum = step.frontier.checksum();
         self.last_snapshot = clock.latest();
     }
 
@@ -206,7 +206,7 @@ impl<'r> Guarded<'r> {
     }
 
     /// The gathered answer is not the one that was certified: as if the certificate had failed.
-    pub fn distrust_answer(&mut self) -> Next {
+    pub fn reject_answer(&mut self) -> Next {
         self.detection.certificate = Certified::Failed;
         self.detection.refuted.get_or_insert_with(|| Finding {
             rule: "the answer handed out is the one that was certified".into(),
@@ -298,7 +298,7 @@ impl<'r> Guarded<'r> {
         let reused = if self.slots.len() == 2 { Arc::try_unwrap(self.slots.remove(0).snapshot).ok() } else { None };
         let reused = reused.or_else(|| self.spare.take());
         let mut snapshot = reused.map_or_else(|| Snapshot::empty(step), Ok)?;
-        if !snapshot.take(step, algorithm.memory(), self.round)? {
+        if !snapshot.take(step, algorithm.save(), self.round)? {
             (self.is_frontier_whole, self.spare) = (false, Some(snapshot));
             return Ok(());
         }
@@ -354,7 +354,7 @@ impl<'r> Guarded<'r> {
         step: &mut Step<'_>,
         exchange: &mut Exchange<'_>,
     ) -> Result<Tally> {
-        algorithm.recall(&self.first_memory);
+        algorithm.restore(&self.first_memory);
         step.reset()?;
         self.round = None;
         let start = algorithm.init(step)?;
@@ -364,8 +364,8 @@ impl<'r> Guarded<'r> {
     }
 }
 
-impl Guard for Guarded<'_> {
-    type Vote = Ballot;
+impl Guard for ProtectedGuard<'_> {
+    type Vote = ProtectionVote;
     const UPDATE: Stage = Stage::ToleranceUpdate;
 
     fn observe<P: Probe>(
@@ -375,9 +375,9 @@ impl Guard for Guarded<'_> {
         clock: &mut Clock<P>,
     ) -> Result<()> {
         let begin = clock.started().elapsed();
-        self.is_frontier_whole = step.frontier.seal() == self.seal;
+        self.is_frontier_whole = step.frontier.checksum() == self.checksum;
         if !self.is_frontier_whole {
-            step.frontier.clamp(step.part);
+            step.frontier.drop_invalid(step.part);
         } else {
             let to_disk = self.wants_checkpoint(step);
             if to_disk || self.wants_snapshot(step) {
@@ -400,11 +400,11 @@ impl Guard for Guarded<'_> {
         }
         clock.stage_around(Self::UPDATE, Stage::ScoreAndMark, step.index, || {
             let tally = algorithm.superstep(step);
-            (tally, step.watch.as_ref().and_then(|watch| watch.seen.marking))
+            (tally, step.monitor.as_ref().and_then(|monitor| monitor.counts.marking))
         })
     }
 
-    fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> Ballot {
+    fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> ProtectionVote {
         let begin = clock.latest();
         if let Some((is_whole, copy)) = step.take_summary() {
             self.is_frontier_whole &= is_whole;
@@ -412,32 +412,32 @@ impl Guard for Guarded<'_> {
             let end = clock.started().elapsed();
             clock.span(Stage::Bookkeeping, step.index, begin, end);
         }
-        let Some(watch) = step.watch.as_deref() else { return Ballot::default() };
-        let seen = &watch.seen;
-        let is_broken = exchange.seals.as_ref().is_some_and(|seals| seals.broken > 0);
-        let is_struck = is_broken || !self.is_frontier_whole || seen.differing + seen.set_twice + seen.below > 0;
+        let Some(monitor) = step.monitor.as_deref() else { return ProtectionVote::default() };
+        let counts = &monitor.counts;
+        let is_broken = exchange.checksums.as_ref().is_some_and(|checksums| checksums.broken > 0);
+        let is_struck = is_broken || !self.is_frontier_whole || counts.differing + counts.set_twice + counts.below > 0;
         let suspect = self.checker.suspect().min(if is_struck { step.index } else { NONE });
-        Ballot {
+        ProtectionVote {
             suspect: if self.protection.recovery == Recovery::Off { NONE } else { suspect },
             is_due: self.is_snapshot_due(step, clock),
             consumed: step.consumed(),
-            largest: seen.largest,
-            mass: seen.mass,
+            largest: counts.largest,
+            mass: counts.mass,
         }
     }
 
     fn judge<P: Probe>(
         &mut self,
-        vote: Ballot,
+        vote: ProtectionVote,
         step: &mut Step<'_>,
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Next> {
         let begin = clock.latest();
-        let Some(watch) = step.watch.as_deref_mut() else { return Ok(Next::GoOn) };
-        watch.largest = vote.largest;
+        let Some(monitor) = step.monitor.as_deref_mut() else { return Ok(Next::GoOn) };
+        monitor.largest = vote.largest;
         let before = self.round;
-        let now = Round {
+        let now = SuperstepTotals {
             index: step.index - 1,
             vertices: self.vertices,
             in_degree_max: self.in_degree_max,
@@ -452,17 +452,17 @@ impl Guard for Guarded<'_> {
             row: clock.row(),
             before,
             now,
-            seen: watch.seen,
+            counts: monitor.counts,
             broken: 0,
             is_frontier_whole: self.is_frontier_whole,
             submitted: Duration::ZERO,
         };
-        if let Some(seals) = &mut exchange.seals {
-            summary.broken = seals.broken;
-            if step.part.routes().peers() > 1 {
-                self.messages.push((now.index, seals.sent, seals.received));
+        if let Some(checksums) = &mut exchange.checksums {
+            summary.broken = checksums.broken;
+            if step.part.routes().ranks() > 1 {
+                self.messages.push((now.index, checksums.sent, checksums.received));
             }
-            seals.turn();
+            checksums.reset();
         }
         let copy = std::mem::take(&mut self.summary_copy);
         if copy > Duration::ZERO {
@@ -474,7 +474,7 @@ impl Guard for Guarded<'_> {
         }
         self.is_due = vote.is_due;
         let next = if vote.suspect == NONE { Next::GoOn } else { self.recover(Target::Before(vote.suspect)) };
-        self.seal = step.frontier.seal();
+        self.checksum = step.frontier.checksum();
         let end = clock.started().elapsed();
         clock.span(Stage::Bookkeeping, now.index, begin, end);
         Ok(next)
@@ -507,7 +507,7 @@ impl Guard for Guarded<'_> {
                 self.slots.truncate(place + 1);
                 let snapshot = Arc::clone(&self.slots[place].snapshot);
                 snapshot.restore(step)?;
-                algorithm.recall(&snapshot.memory);
+                algorithm.restore(&snapshot.memory);
                 self.round = snapshot.round;
             }
             None => {
@@ -520,8 +520,8 @@ impl Guard for Guarded<'_> {
         if let Some(start) = start {
             (step.total, ()) = clock.stage(Stage::Agree, 0, || exchange.agree(&start, ()))?;
         }
-        if let Some(seals) = &mut exchange.seals {
-            seals.turn();
+        if let Some(checksums) = &mut exchange.checksums {
+            checksums.reset();
         }
         self.detection.iterations_redone += u64::from(reached.saturating_sub(step.index));
         (self.is_due, self.is_frontier_whole) = (false, true);
@@ -537,7 +537,7 @@ impl Guard for Guarded<'_> {
     ) -> Result<()> {
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
-        if !(self.protection.certify && self.bench.rules.certifies()) {
+        if !(self.protection.certify && self.context.rules.certifies()) {
             self.judge_live(algorithm, step)?;
         }
         let end = clock.started().elapsed();
@@ -548,7 +548,7 @@ impl Guard for Guarded<'_> {
         Ok(())
     }
 
-    fn settle<P: Probe>(
+    fn certify_answer<P: Probe>(
         &mut self,
         converged: bool,
         _: &mut dyn GraphAlgorithm,
@@ -560,7 +560,7 @@ impl Guard for Guarded<'_> {
     }
 }
 
-impl Guarded<'_> {
+impl ProtectedGuard<'_> {
     /// Whether any rank's arcs are not those that were loaded. What was seen until now is gathered then: this guard ends.
     fn is_graph_damaged(&mut self, step: &Step<'_>, exchange: &mut Exchange<'_>) -> Result<bool> {
         let is_damaged = step.part.is_damaged(step.pool);
@@ -580,7 +580,7 @@ impl Guarded<'_> {
     /// Judges the last state as a snapshot's is judged: where no certificate does.
     fn judge_live(&mut self, algorithm: &dyn GraphAlgorithm, step: &mut Step<'_>) -> Result<()> {
         let older = self.slots.iter().rev().find(|slot| slot.is_sound == Some(true)).map(|slot| &*slot.snapshot);
-        if let Verdict::Corrupt(finding) = self.bench.judge_live(step, &algorithm.memory(), older)? {
+        if let Verdict::Corrupt(finding) = self.context.judge_live(step, &algorithm.save(), older)? {
             let suspect = older.map_or(0, |older| older.index) + 1;
             self.checker.found(Detector::Monotonicity, step.index.saturating_sub(1), suspect, finding);
         }

@@ -5,7 +5,7 @@
 
 use super::Recovery;
 use super::evidence::{Certified, Detection, Detector, Evidence, NONE};
-use super::guard::{Guarded, Target};
+use super::guard::{ProtectedGuard, Target};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::{Error, Result};
 use crate::base::id::Rank;
@@ -14,7 +14,7 @@ use crate::base::verdict::{Finding, Verdict};
 use crate::driver::clock::Clock;
 use crate::driver::guard::{Guard, Next};
 use crate::exchange::Exchange;
-use crate::fault_tolerance::{FaultTolerance, Scene};
+use crate::fault_tolerance::{CertificateInput, FaultTolerance};
 use crate::field::State;
 use crate::graph::Ids;
 use crate::step::Step;
@@ -71,8 +71,8 @@ fn certify(
 ) -> Result<Judgement> {
     let (part, pool, supersteps, mut copy) = (step.part, step.pool, step.index, None);
     let state = State::of(step.on_host(&mut copy)?);
-    let mut scene = Scene { part, ids, state, transport, pool, supersteps };
-    let mine = rules.postcheck(&mut scene)?;
+    let mut input = CertificateInput { part, ids, state, transport, pool, supersteps };
+    let mine = rules.postcheck(&mut input)?;
     let mut words = Vec::new();
     if let Some(mine) = &mine {
         words.extend_from_slice(&mine.answer_sum.to_le_bytes());
@@ -103,7 +103,7 @@ fn certify(
     Ok(judgement)
 }
 
-impl Guarded<'_> {
+impl ProtectedGuard<'_> {
     /// The batch, then the certificate; timed as field 14, communication inside it as 15.
     pub(super) fn postcheck<P: Probe>(
         &mut self,
@@ -134,14 +134,14 @@ impl Guarded<'_> {
             self.is_alarmed = true;
         }
         if converged && self.protection.certify {
-            let judgement = certify(&*self.bench.rules, self.bench.ids, step, transport)?;
+            let judgement = certify(&*self.context.rules, self.context.ids, step, transport)?;
             self.detection.certificate = judgement.certificate;
             self.answer_sum = judgement.answer_sum;
             if let Some(finding) = judgement.finding {
                 return Ok(self.refuse(finding));
             }
         }
-        if let Some(last) = self.round.filter(|last| !converged && self.bench.rules.converges(last)) {
+        if let Some(last) = self.round.filter(|last| !converged && self.context.rules.converges(last)) {
             return Ok(self.refuse(Finding {
                 rule: "a sound run is done before its limit".into(),
                 vertex: None,
@@ -211,17 +211,17 @@ impl Guarded<'_> {
 }
 
 /// The guard of an unprotected run whose answer is certified.
-pub struct Certifying<'r> {
+pub struct CertifyOnlyGuard<'r> {
     rules: Arc<dyn FaultTolerance>,
     ids: &'r Ids,
     detection: Detection,
     answer_sum: Option<u64>,
 }
 
-impl<'r> Certifying<'r> {
+impl<'r> CertifyOnlyGuard<'r> {
     /// By these rules.
-    pub fn new(rules: Arc<dyn FaultTolerance>, ids: &'r Ids) -> Certifying<'r> {
-        Certifying { rules, ids, detection: Detection::default(), answer_sum: None }
+    pub fn new(rules: Arc<dyn FaultTolerance>, ids: &'r Ids) -> CertifyOnlyGuard<'r> {
+        CertifyOnlyGuard { rules, ids, detection: Detection::default(), answer_sum: None }
     }
 
     /// What all ranks know of the run, and the sum that the gathered answer must have.
@@ -230,11 +230,11 @@ impl<'r> Certifying<'r> {
     }
 }
 
-impl Guard for Certifying<'_> {
+impl Guard for CertifyOnlyGuard<'_> {
     type Vote = ();
     const UPDATE: Stage = Stage::GraphUpdate;
 
-    fn settle<P: Probe>(
+    fn certify_answer<P: Probe>(
         &mut self,
         converged: bool,
         _: &mut dyn GraphAlgorithm,

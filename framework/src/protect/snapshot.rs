@@ -8,10 +8,10 @@ use crate::base::error::Result;
 use crate::base::id::LocalId;
 use crate::base::memory::{Buf, bytes_of, bytes_of_mut};
 use crate::base::tally::Tally;
-use crate::fault_tolerance::Round;
+use crate::fault_tolerance::SuperstepTotals;
 use crate::field::{Column, Fields};
-use crate::frontier::Resting;
-use crate::host::{Line, Pool};
+use crate::frontier::FrontierSnapshot;
+use crate::host::{CachePadded, Pool};
 use crate::partition::Part;
 use crate::step::Step;
 use std::sync::OnceLock;
@@ -25,13 +25,13 @@ pub(crate) struct Snapshot {
     pub(crate) total: Tally,
     pub(crate) memory: Vec<u64>,
     pub(crate) fields: Fields,
-    pub(crate) frontier: Resting,
+    pub(crate) frontier: FrontierSnapshot,
     /// The checksum of the set-once field, as kept by the operators.
     pub(crate) sum: u64,
     /// The most that the superstep before moved a vertex.
     pub(crate) largest: f64,
     /// What was agreed after the superstep before.
-    pub(crate) round: Option<Round>,
+    pub(crate) round: Option<SuperstepTotals>,
     /// Of all of it, once checked.
     pub(crate) hash: OnceLock<u64>,
 }
@@ -44,7 +44,7 @@ impl Snapshot {
             total: Tally::default(),
             memory: Vec::new(),
             fields: Fields::new(step.fields.specs().to_vec(), step.part.locals())?,
-            frontier: Resting::default(),
+            frontier: FrontierSnapshot::default(),
             sum: 0,
             largest: 0.0,
             round: None,
@@ -56,10 +56,15 @@ impl Snapshot {
     ///
     /// # Errors
     /// When it cannot be copied from the device.
-    pub(crate) fn take(&mut self, step: &mut Step<'_>, memory: Vec<u64>, round: Option<Round>) -> Result<bool> {
-        let watch = step.watch.as_deref();
+    pub(crate) fn take(
+        &mut self,
+        step: &mut Step<'_>,
+        memory: Vec<u64>,
+        round: Option<SuperstepTotals>,
+    ) -> Result<bool> {
+        let monitor = step.monitor.as_deref();
         (self.index, self.total, self.memory, self.round) = (step.index, step.total, memory, round);
-        (self.sum, self.largest) = watch.map_or((0, 0.0), |watch| (watch.sum, watch.largest));
+        (self.sum, self.largest) = monitor.map_or((0, 0.0), |monitor| (monitor.sum, monitor.largest));
         self.hash = OnceLock::new();
         match &mut step.device {
             Some(device) => {
@@ -69,7 +74,7 @@ impl Snapshot {
             }
             None => {
                 copy(&step.fields, &mut self.fields, step.pool);
-                step.frontier.rest(&mut self.frontier);
+                step.frontier.save(&mut self.frontier);
                 Ok(true)
             }
         }
@@ -85,11 +90,11 @@ impl Snapshot {
             Some(device) => device.restore(step.part, step.pool, &self.fields, &self.frontier)?,
             None => {
                 copy(&self.fields, &mut step.fields, step.pool);
-                step.frontier.resume(step.part, &self.frontier);
+                step.frontier.restore(step.part, &self.frontier);
             }
         }
-        if let Some(watch) = &mut step.watch {
-            (watch.sum, watch.largest) = (self.sum, self.largest);
+        if let Some(monitor) = &mut step.monitor {
+            (monitor.sum, monitor.largest) = (self.sum, self.largest);
         }
         Ok(())
     }
@@ -128,11 +133,11 @@ fn copy(from: &Fields, to: &mut Fields, pool: &Pool) {
             _ => unreachable!("a snapshot has the fields of its step"),
         }
     }
-    let mut each: Vec<Line<()>> = (0..pool.threads()).map(|_| Line(())).collect();
+    let mut each: Vec<CachePadded<()>> = (0..pool.threads()).map(|_| CachePadded(())).collect();
     pool.chunks_over(&mut each, &mut pieces, |(), _, (from, to)| to.copy_from_slice(from));
 }
 
-fn add<'a, T: crate::base::memory::Plain>(
+fn add<'a, T: crate::base::memory::Pod>(
     pieces: &mut Vec<(&'a [u8], &'a mut [u8])>,
     from: &'a Buf<T>,
     to: &'a mut Buf<T>,

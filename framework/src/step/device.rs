@@ -86,26 +86,26 @@ impl Step<'_> {
         self.device().attempt(|device| device.changed(&rule));
     }
 
-    pub(super) fn device_sift<O: VertexOp>(&mut self, op: &O) {
+    pub(super) fn device_filter_changed<O: VertexOp>(&mut self, op: &O) {
         let rule = rule_of!(self, op, named op.kernel());
         self.device().attempt(|device| device.filter(&rule));
     }
 
     pub(super) fn device_pull<O: GatherOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, O);
-        let (part, marks) = (self.part, self.watch.as_ref().map(|watch| watch.marks_on_device()));
+        let (part, marks) = (self.part, self.monitor.as_ref().map(|monitor| monitor.marks_on_device()));
         self.device().attempt(|device| device.gather(&rule, part, marks))
     }
 
     pub(super) fn device_set<T: Value>(&mut self, field: Field<T>, v: LocalId, value: T) {
         let slot = self.fields.slot(field.spec());
-        if self.watch.is_some() && !self.part.is_ghost(v) {
-            let before = self.peek(slot, v);
-            if let Some(watch) = &mut self.watch {
-                watch.taken(slot, v, before, value.to_bits());
+        if self.monitor.is_some() && !self.part.is_ghost(v) {
+            let before = self.read_bits(slot, v);
+            if let Some(monitor) = &mut self.monitor {
+                monitor.record_write(slot, v, before, value.to_bits());
             }
         }
-        self.poke(slot, v, value.to_bits());
+        self.write_bits(slot, v, value.to_bits());
     }
 
     pub(super) fn device_values<T: Value>(&mut self, field: Field<T>, vertices: &[LocalId]) -> Vec<T> {
@@ -128,7 +128,7 @@ impl Step<'_> {
     }
 
     /// The bits of one value, wherever it lies.
-    pub(crate) fn peek(&mut self, slot: usize, v: LocalId) -> u64 {
+    pub(crate) fn read_bits(&mut self, slot: usize, v: LocalId) -> u64 {
         match &mut self.device {
             Some(device) => device.attempt(|device| device.bits_at(slot, &[v])).first().copied().unwrap_or(0),
             None => self.fields.column(slot).bits(v),
@@ -136,7 +136,7 @@ impl Step<'_> {
     }
 
     /// Puts the bits of one value, wherever it lies.
-    pub(crate) fn poke(&mut self, slot: usize, v: LocalId, bits: u64) {
+    pub(crate) fn write_bits(&mut self, slot: usize, v: LocalId, bits: u64) {
         match &mut self.device {
             Some(device) => device.attempt(|device| device.set_bits(slot, v, bits)),
             None => self.fields.column(slot).set_bits(v, bits),
@@ -146,9 +146,9 @@ impl Step<'_> {
     /// On a device: takes in the summary of the superstep, exchange included. Whether what was consumed is what had joined, and the time
     /// of the copy.
     pub(crate) fn take_summary(&mut self) -> Option<(bool, Duration)> {
-        let (device, watch) = (self.device.as_mut()?, self.watch.as_mut()?);
+        let (device, monitor) = (self.device.as_mut()?, self.monitor.as_mut()?);
         let summary = device.attempt(|device| device.summary().map(Some))?;
-        watch.take_in(&summary, self.part);
+        monitor.apply_summary(&summary, self.part);
         Some((summary.is_whole, summary.copy))
     }
 

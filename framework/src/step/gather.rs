@@ -4,11 +4,11 @@ use super::Step;
 use crate::base::id::LocalId;
 use crate::base::sum::Sum;
 use crate::base::tally::Tally;
-use crate::frontier::News;
-use crate::host::Line;
-use crate::op::{GatherOp, Settled};
+use crate::frontier::DirtySet;
+use crate::host::CachePadded;
+use crate::op::{GatherOp, GatherResult};
 use crate::partition::Part;
-use crate::step::monitor::{Book, Totals, WatchedBook};
+use crate::step::monitor::{GatherAccumulator, MonitoredTotals, Totals};
 use std::ops::Range;
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).
@@ -21,25 +21,26 @@ impl Step<'_> {
             return self.device_pull(op);
         }
         let threads = self.pool.threads();
-        let (residual, carry) = match self.watch.take() {
+        let (residual, carry) = match self.monitor.take() {
             None => {
-                let mut each: Vec<Line<Totals>> = (0..threads).map(|_| Line::default()).collect();
+                let mut each: Vec<CachePadded<Totals>> = (0..threads).map(|_| CachePadded::default()).collect();
                 self.gather(op, &mut each, &());
                 sums(each.iter().map(|own| &own.0))
             }
-            Some(mut watch) => {
-                let mut each: Vec<Line<WatchedBook>> = (0..threads).map(|_| Line::default()).collect();
-                self.gather(op, &mut each, &watch.needed());
-                each.iter().for_each(|own| watch.settle(&own.0));
-                self.watch = Some(watch);
+            Some(mut monitor) => {
+                let mut each: Vec<CachePadded<MonitoredTotals>> =
+                    (0..threads).map(|_| CachePadded::default()).collect();
+                self.gather(op, &mut each, &monitor.thresholds());
+                each.iter().for_each(|own| monitor.settle(&own.0));
+                self.monitor = Some(monitor);
                 sums(each.iter().map(|own| &own.0.totals))
             }
         };
-        self.frontier.news = News::All;
+        self.frontier.dirty = DirtySet::All;
         Tally { active: self.part.owned() as u64, residual, carry, ..Tally::default() }
     }
 
-    fn gather<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: &B::Marks<'_>) {
+    fn gather<O: GatherOp, B: GatherAccumulator>(&mut self, op: &O, each: &mut [CachePadded<B>], marks: &B::Marks<'_>) {
         match self.tiles.take() {
             Some(tiles) => {
                 self.pull_tiles(op, &tiles, each, marks);
@@ -49,20 +50,25 @@ impl Step<'_> {
         }
     }
 
-    fn pull_rows<O: GatherOp, B: Book>(&mut self, op: &O, each: &mut [Line<B>], marks: &B::Marks<'_>) {
+    fn pull_rows<O: GatherOp, B: GatherAccumulator>(
+        &mut self,
+        op: &O,
+        each: &mut [CachePadded<B>],
+        marks: &B::Marks<'_>,
+    ) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         let incoming = part.incoming();
         let chunks = part.incoming_chunks();
-        self.pool.chunks_with(each, chunks.len() - 1, |book, chunk| {
-            settle_all(book, marks, part, chunks[chunk]..chunks[chunk + 1], |v, degree| {
+        self.pool.chunks_with(each, chunks.len() - 1, |accumulator, chunk| {
+            settle_all(accumulator, marks, part, chunks[chunk]..chunks[chunk + 1], |v, degree| {
                 let ahead =
                     &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
                 let row = incoming.of(v);
                 let mut sum = 0.0;
                 for (i, &u) in row.iter().enumerate() {
                     if let Some(&later) = ahead.get(i) {
-                        op.warm(view, later);
+                        op.prefetch(view, later);
                     }
                     sum += op.gather(view, u);
                 }
@@ -74,21 +80,21 @@ impl Step<'_> {
 
 /// Settles the vertices of a range, in pieces short enough for plain sums. The book is copied, so that it can stay in registers.
 #[inline(always)]
-pub(super) fn settle_all<B: Book>(
-    book: &mut B,
+pub(super) fn settle_all<B: GatherAccumulator>(
+    accumulator: &mut B,
     marks: &B::Marks<'_>,
     part: &Part,
     range: Range<u32>,
-    settle: impl Fn(LocalId, u64) -> Settled,
+    settle: impl Fn(LocalId, u64) -> GatherResult,
 ) {
     for first in range.clone().step_by(B::PIECE) {
-        let mut own = *book;
+        let mut own = *accumulator;
         for v in (first..range.end.min(first + B::PIECE as u32)).map(LocalId::new) {
             let degree = part.outgoing().degree(v);
             own.enter(marks, part, v, degree, settle(v, degree));
         }
         own.close();
-        *book = own;
+        *accumulator = own;
     }
 }
 

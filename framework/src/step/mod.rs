@@ -20,10 +20,10 @@ use crate::base::probe::Activity;
 use crate::base::tally::Tally;
 use crate::device::{Demands, Device, Devices};
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
-use crate::frontier::{Frontier, News};
+use crate::frontier::{DirtySet, Frontier};
 use crate::host::Pool;
 use crate::partition::Part;
-use crate::step::monitor::{Seen, SharedVisits, Watch};
+use crate::step::monitor::{MonitorCounts, OperatorMonitor, SharedVisitChecksum};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of one rank during a run.
@@ -43,7 +43,7 @@ pub struct Step<'r> {
     /// Owned vertices of the frontiers that operators of this superstep have consumed; none if none worked on a frontier.
     consumed: Option<u64>,
     /// Sees the operators of a protected run.
-    pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) monitor: Option<Box<OperatorMonitor>>,
 }
 
 impl<'r> Step<'r> {
@@ -52,7 +52,7 @@ impl<'r> Step<'r> {
     /// # Errors
     /// When two fields have one name, or there are more than an operator can bind.
     pub(crate) fn new(part: &'r Part, pool: &'r Pool, specs: Vec<FieldSpec>, layout: Layout) -> Result<Step<'r>> {
-        let fields = fresh(specs, part, pool)?;
+        let fields = initial_fields(specs, part, pool)?;
         Ok(Step {
             part,
             index: 0,
@@ -63,7 +63,7 @@ impl<'r> Step<'r> {
             tiles: Tiles::if_worth(part, pool, layout),
             device: None,
             consumed: None,
-            watch: None,
+            monitor: None,
         })
     }
 
@@ -91,7 +91,7 @@ impl<'r> Step<'r> {
             tiles: None,
             device: Some(device),
             consumed: None,
-            watch: None,
+            monitor: None,
         })
     }
 
@@ -111,8 +111,8 @@ impl<'r> Step<'r> {
         }
         (self.index, self.total) = (0, Tally::default());
         self.forget_activity();
-        if let Some(watch) = &mut self.watch {
-            (watch.sum, watch.largest) = (0, 0.0);
+        if let Some(monitor) = &mut self.monitor {
+            (monitor.sum, monitor.largest) = (0, 0.0);
         }
         Ok(())
     }
@@ -129,10 +129,10 @@ impl<'r> Step<'r> {
         }
         let before = self.fields.changing(field).get(v);
         self.fields.changing(field).set(v, value);
-        if let Some(watch) = &mut self.watch
+        if let Some(monitor) = &mut self.monitor
             && !self.part.is_ghost(v)
         {
-            watch.taken(self.fields.slot(field.spec()), v, before.to_bits(), value.to_bits());
+            monitor.record_write(self.fields.slot(field.spec()), v, before.to_bits(), value.to_bits());
         }
     }
 
@@ -171,10 +171,10 @@ impl<'r> Step<'r> {
     }
 
     /// Says that every vertex may have changed, so that exchange sends all that is shared.
-    pub fn touch_all(&mut self) {
+    pub fn mark_all_dirty(&mut self) {
         match &mut self.device {
-            Some(device) => device.touch_all(),
-            None => self.frontier.news = News::All,
+            Some(device) => device.mark_all_dirty(),
+            None => self.frontier.dirty = DirtySet::All,
         }
     }
 
@@ -182,10 +182,10 @@ impl<'r> Step<'r> {
     fn consume(&mut self, vertices: u64, reads: u64) {
         self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
         if self.device.is_none()
-            && let Some(mut watch) = self.watch.take()
+            && let Some(mut monitor) = self.monitor.take()
         {
-            watch.at_frontier(self, vertices, reads);
-            self.watch = Some(watch);
+            monitor.before_consume(self, vertices, reads);
+            self.monitor = Some(monitor);
         }
     }
 
@@ -195,17 +195,17 @@ impl<'r> Step<'r> {
     }
 
     /// A visit is over.
-    fn visited(&mut self, visits: &SharedVisits) {
-        if let Some(watch) = &mut self.watch {
-            watch.visited(visits);
+    fn visited(&mut self, visits: &SharedVisitChecksum) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.visited(visits);
         }
     }
 
     /// A superstep begins: what operators consumed before it is none of its.
     pub(crate) fn forget_activity(&mut self) {
         self.consumed = None;
-        if let Some(watch) = &mut self.watch {
-            watch.seen = Seen::default();
+        if let Some(monitor) = &mut self.monitor {
+            monitor.counts = MonitorCounts::default();
         }
         let index = self.index;
         if let Some(device) = &mut self.device {
@@ -217,7 +217,7 @@ impl<'r> Step<'r> {
     pub(crate) fn activity(&self) -> Activity {
         let owned = self.part.owned() as u64;
         let (critical, assigned) =
-            self.watch.as_ref().map_or((0, 0), |watch| (watch.seen.critical, watch.seen.assigned));
+            self.monitor.as_ref().map_or((0, 0), |monitor| (monitor.counts.critical, monitor.counts.assigned));
         // A vertex can be in the frontiers of two operators.
         let active = self.consumed.map_or(owned, |consumed| consumed.min(owned));
         Activity { owned, active, critical: critical.min(active), assigned }
@@ -254,7 +254,7 @@ impl<'r> Step<'r> {
 }
 
 /// Fields with their initial values.
-pub(crate) fn fresh(specs: Vec<FieldSpec>, part: &Part, pool: &Pool) -> Result<Fields> {
+pub(crate) fn initial_fields(specs: Vec<FieldSpec>, part: &Part, pool: &Pool) -> Result<Fields> {
     let fields = Fields::new(specs, part.locals())?;
     for (slot, spec) in fields.specs().iter().enumerate() {
         if spec.initial_bits() != 0 {

@@ -1,12 +1,12 @@
 //! Selecting vertices by a key, and pushing along the arcs of the frontier.
 
 use super::Step;
-use super::visit::{AHEAD, pieces, warm_row};
+use super::visit::{AHEAD, pieces, prefetch_row_of};
 use crate::base::id::LocalId;
 use crate::base::tally::Tally;
-use crate::frontier::News;
-use crate::host::access::{Access, Alone, Shared, append_where, sort_out};
-use crate::host::{Line, Pool};
+use crate::frontier::DirtySet;
+use crate::host::access::{Access, Concurrent, Sequential, append_where, sort_out};
+use crate::host::{CachePadded, Pool};
 use crate::op::{EdgeOp, SelectOp, VertexOp};
 use crate::partition::Part;
 use std::hint::select_unpredictable;
@@ -35,40 +35,40 @@ impl Step<'_> {
         if self.is_on_device() {
             return self.device_push(op);
         }
-        self.frontier.absorb(self.part);
+        self.frontier.apply_exchange(self.part);
         self.consume(self.frontier.count, self.frontier.arcs);
-        self.frontier.become_queue(self.part);
+        self.frontier.make_queue(self.part);
         let (part, frontier) = (self.part, &mut self.frontier);
         let view = op.bind(&self.fields.bind());
         let alone = self.pool.threads() == 1 || frontier.arcs <= ALONE_ARCS;
         let split_arcs = SPLIT_DEGREE * self.pool.threads() as u64 * frontier.count;
         if !alone && part.ghosts() == 0 && frontier.arcs >= split_arcs {
-            push_split(op, view, part, self.pool, &frontier.queues, &mut frontier.outs);
+            push_split(op, view, part, self.pool, &frontier.queues, &mut frontier.next_queues);
         } else if !alone && frontier.arcs >= DEAL_ARCS && part.locals() > BLOCK {
             let queues = &frontier.queues;
             let blocks = part.locals().div_ceil(BLOCK);
-            deal(part, self.pool, queues, &mut frontier.dealt, blocks, |u| op.leave(view, u));
-            let dealt = &frontier.dealt;
-            self.pool.chunks_with(&mut frontier.outs, blocks, |out, block| {
-                for hand in dealt {
-                    append_where(&hand.0[block], out, |v| arc::<O, Alone>(op, view, part, v));
+            deal(part, self.pool, queues, &mut frontier.destination_bins, blocks, |u| op.leave(view, u));
+            let destination_bins = &frontier.destination_bins;
+            self.pool.chunks_with(&mut frontier.next_queues, blocks, |out, block| {
+                for hand in destination_bins {
+                    append_where(&hand.0[block], out, |v| arc::<O, Sequential>(op, view, part, v));
                 }
             });
         } else if alone {
-            let out = &mut frontier.outs[0].0;
-            frontier.queues.iter().for_each(|queue| push_rows::<O, Alone>(op, view, part, &queue.0, out));
+            let out = &mut frontier.next_queues[0].0;
+            frontier.queues.iter().for_each(|queue| push_rows::<O, Sequential>(op, view, part, &queue.0, out));
         } else {
             let pieces = pieces(&frontier.queues);
-            let next = Line(AtomicUsize::new(0));
-            self.pool.run_with(&mut frontier.outs, |out, _| {
+            let next = CachePadded(AtomicUsize::new(0));
+            self.pool.run_with(&mut frontier.next_queues, |out, _| {
                 while let Some(piece) = pieces.get(next.0.fetch_add(1, Relaxed)) {
-                    push_rows::<O, Shared>(op, view, part, piece, out);
+                    push_rows::<O, Concurrent>(op, view, part, piece, out);
                 }
             });
         }
-        frontier.take_outs(part);
+        frontier.swap_queues(part);
         self.count_arcs();
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
     }
 
@@ -118,13 +118,13 @@ impl Step<'_> {
     }
 
     /// Of the vertices that peers' offers woke, those for which the rule says true join the frontier, the others do not.
-    pub fn sift<O: VertexOp>(&mut self, op: &O) {
+    pub fn filter_changed<O: VertexOp>(&mut self, op: &O) {
         if self.is_on_device() {
-            return self.device_sift(op);
+            return self.device_filter_changed(op);
         }
         let view = op.bind(&self.fields.bind());
-        for v in std::mem::take(&mut self.frontier.woken) {
-            if op.vertex::<Alone>(view, self.part, v) {
+        for v in std::mem::take(&mut self.frontier.activated) {
+            if op.vertex::<Sequential>(view, self.part, v) {
                 self.frontier.add(self.part, v);
             }
         }
@@ -156,7 +156,7 @@ fn arc<O: EdgeOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, v: LocalId)
 #[inline(never)]
 fn push_rows<O: EdgeOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, list: &[LocalId], out: &mut Vec<LocalId>) {
     for (i, &u) in list.iter().enumerate() {
-        warm_row(part, list, i);
+        prefetch_row_of(part, list, i);
         op.leave(view, u);
         let row = part.outgoing().of(u);
         if part.ghosts() == 0 {
@@ -174,14 +174,14 @@ fn push_split<O: EdgeOp>(
     view: O::View<'_>,
     part: &Part,
     pool: &Pool,
-    queues: &[Line<Vec<LocalId>>],
-    outs: &mut [Line<Vec<LocalId>>],
+    queues: &[CachePadded<Vec<LocalId>>],
+    next_queues: &mut [CachePadded<Vec<LocalId>>],
 ) {
     let (chunks, threads) = (part.chunks(), pool.threads());
-    let bound = |thread: usize| Bound::new(chunks[(chunks.len() - 1) * thread / threads], part.owned());
-    pool.run_with(outs, |out, thread| {
-        let stretch = [bound(thread), bound(thread + 1)];
-        queues.iter().for_each(|queue| push_stretch(op, view, part, &queue.0, stretch, out));
+    let bound = |thread: usize| RangeSplit::new(chunks[(chunks.len() - 1) * thread / threads], part.owned());
+    pool.run_with(next_queues, |out, thread| {
+        let row_range = [bound(thread), bound(thread + 1)];
+        queues.iter().for_each(|queue| push_stretch(op, view, part, &queue.0, row_range, out));
     });
 }
 
@@ -192,7 +192,7 @@ fn push_stretch<O: EdgeOp>(
     view: O::View<'_>,
     part: &Part,
     list: &[LocalId],
-    [from, to]: [Bound; 2],
+    [from, to]: [RangeSplit; 2],
     out: &mut Vec<LocalId>,
 ) {
     for (i, &u) in list.iter().enumerate() {
@@ -207,24 +207,24 @@ fn push_stretch<O: EdgeOp>(
             op.leave(view, u);
         }
         let row = part.outgoing().of(u);
-        append_where(&row[from.place(row)..to.place(row)], out, |v| op.edge::<Alone>(view, v));
+        append_where(&row[from.place(row)..to.place(row)], out, |v| op.edge::<Sequential>(view, v));
     }
 }
 
 /// A vertex at which every row is cut.
 #[derive(Clone, Copy)]
-struct Bound {
+struct RangeSplit {
     vertex: u32,
     /// Its share of all vertices, of 2^32: about where a row has it.
     share: u64,
 }
 
-impl Bound {
+impl RangeSplit {
     /// How far from the guess a place usually is.
     const NEAR: usize = 16;
 
-    fn new(vertex: u32, vertices: usize) -> Bound {
-        Bound { vertex, share: (u64::from(vertex) << 32) / vertices.max(1) as u64 }
+    fn new(vertex: u32, vertices: usize) -> RangeSplit {
+        RangeSplit { vertex, share: (u64::from(vertex) << 32) / vertices.max(1) as u64 }
     }
 
     fn guess(&self, degree: usize) -> usize {
@@ -249,18 +249,18 @@ impl Bound {
 fn deal(
     part: &Part,
     pool: &Pool,
-    queues: &[Line<Vec<LocalId>>],
-    hands: &mut Vec<Line<Vec<Vec<LocalId>>>>,
+    queues: &[CachePadded<Vec<LocalId>>],
+    hands: &mut Vec<CachePadded<Vec<Vec<LocalId>>>>,
     blocks: usize,
     leave: impl Fn(LocalId) + Sync,
 ) {
-    hands.resize_with(pool.threads(), Line::default);
+    hands.resize_with(pool.threads(), CachePadded::default);
     for hand in hands.iter_mut() {
         hand.0.resize_with(blocks, Vec::new);
         hand.0.iter_mut().for_each(Vec::clear);
     }
     let pieces = pieces(queues);
-    let next = Line(AtomicUsize::new(0));
+    let next = CachePadded(AtomicUsize::new(0));
     pool.run_with(hands, |hand, _| {
         while let Some(piece) = pieces.get(next.0.fetch_add(1, Relaxed)) {
             for &u in *piece {

@@ -11,10 +11,10 @@ use super::Step;
 use super::gather::settle_all;
 use crate::base::id::LocalId;
 use crate::base::memory::Buf;
-use crate::host::{Line, Pool};
+use crate::host::{CachePadded, Pool};
 use crate::op::GatherOp;
 use crate::partition::Part;
-use crate::step::monitor::Book;
+use crate::step::monitor::GatherAccumulator;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A layout of the arcs that an algorithm can ask for beyond the sorted rows. It is built in set-up, only where it pays back within
@@ -120,16 +120,16 @@ impl Tiles {
 }
 
 impl Step<'_> {
-    pub(super) fn pull_tiles<O: GatherOp, B: Book>(
+    pub(super) fn pull_tiles<O: GatherOp, B: GatherAccumulator>(
         &mut self,
         op: &O,
         tiles: &Tiles,
-        each: &mut [Line<B>],
+        each: &mut [CachePadded<B>],
         marks: &B::Marks<'_>,
     ) {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
-        self.pool.chunks_with(each, tiles.rows, |book, row| {
+        self.pool.chunks_with(each, tiles.rows, |accumulator, row| {
             let mut sums = [0.0f64; DESTINATIONS];
             for column in 0..tiles.columns {
                 let first = (column << SOURCE_BITS) as u32;
@@ -140,7 +140,7 @@ impl Step<'_> {
             }
             let first = row << DESTINATION_BITS;
             let destinations = first as u32..(first + DESTINATIONS).min(part.owned()) as u32;
-            settle_all(book, marks, part, destinations, |v, degree| {
+            settle_all(accumulator, marks, part, destinations, |v, degree| {
                 op.settle(view, v, degree, sums[v.index() & (DESTINATIONS - 1)])
             });
         });

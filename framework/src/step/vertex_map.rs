@@ -3,8 +3,8 @@
 use super::Step;
 use crate::base::id::LocalId;
 use crate::base::tally::Tally;
-use crate::frontier::News;
-use crate::host::access::{Access, Alone, Shared, vertices_of};
+use crate::frontier::DirtySet;
+use crate::host::access::{Access, Concurrent, Sequential, vertices_of};
 use crate::op::VertexOp;
 use crate::partition::Part;
 use std::ops::Range;
@@ -25,7 +25,7 @@ impl Step<'_> {
         if self.is_on_device() {
             return self.device_each(op, false, true);
         }
-        if self.is_alone() { self.sweep::<O, Alone>(op) } else { self.sweep::<O, Shared>(op) }
+        if self.is_alone() { self.sweep::<O, Sequential>(op) } else { self.sweep::<O, Concurrent>(op) }
     }
 
     /// Runs the rule once for every owned vertex and every ghost.
@@ -38,7 +38,7 @@ impl Step<'_> {
         let part = self.part;
         let view = op.bind(&self.fields.bind());
         for ghost in (part.ghost_base()..part.locals() as u32).map(LocalId::new) {
-            op.vertex::<Alone>(view, part, ghost);
+            op.vertex::<Sequential>(view, part, ghost);
         }
     }
 
@@ -51,13 +51,13 @@ impl Step<'_> {
         self.pool.chunks(chunks.len() - 1, |_, chunk| {
             let (from, to) = (chunks[chunk], chunks[chunk + 1]);
             let mut true_count = 0;
-            if O::IS_PICKY {
-                said.fetch_add(pick::<O, A>(op, view, part, from..to), Relaxed);
+            if O::FILTERS {
+                said.fetch_add(for_each_accepted::<O, A>(op, view, part, from..to), Relaxed);
                 return;
             }
             let warm_to = if O::AHEAD > 0 { to.min(owned.saturating_sub(O::AHEAD)).max(from) } else { from };
             for v in from..warm_to {
-                op.warm(view, part, LocalId::new(v + O::AHEAD));
+                op.prefetch(view, part, LocalId::new(v + O::AHEAD));
                 true_count += u64::from(op.vertex::<A>(view, part, LocalId::new(v)));
             }
             for v in warm_to..to {
@@ -75,8 +75,8 @@ impl Step<'_> {
             return self.device_changed(op);
         }
         let view = op.bind(&self.fields.bind());
-        for &v in self.frontier.woken.iter().chain(&self.frontier.renewed) {
-            op.vertex::<Alone>(view, self.part, v);
+        for &v in self.frontier.activated.iter().chain(&self.frontier.updated_ghosts) {
+            op.vertex::<Sequential>(view, self.part, v);
         }
     }
 
@@ -89,15 +89,15 @@ impl Step<'_> {
         let part = self.part;
         self.consume(part.routes().boundary().len() as u64, 0);
         self.frontier.clear();
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
         let view = op.bind(&self.fields.bind());
         for &v in part.routes().boundary() {
-            if op.vertex::<Alone>(view, part, v) {
+            if op.vertex::<Sequential>(view, part, v) {
                 self.frontier.queues[0].0.push(v);
             }
         }
         for ghost in (part.ghost_base()..part.locals() as u32).map(LocalId::new) {
-            if op.vertex::<Alone>(view, part, ghost) {
+            if op.vertex::<Sequential>(view, part, ghost) {
                 self.frontier.offers.push(ghost);
             }
         }
@@ -108,19 +108,19 @@ impl Step<'_> {
 
 /// Vertices that a picky rule gathers before any of them is treated.
 const BATCH: usize = 128;
-/// How far ahead in a batch `warm` runs.
+/// How far ahead in a batch `prefetch` runs.
 const NEAR: usize = 8;
 
 /// Runs the rule for those of a range that it wants: first a batch of them is gathered, without a branch on what cannot be
 /// predicted, then treated while the next ones' memory is on its way.
-fn pick<O: VertexOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, range: Range<u32>) -> u64 {
+fn for_each_accepted<O: VertexOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, range: Range<u32>) -> u64 {
     let mut batch = Vec::with_capacity(BATCH + 64);
     let mut said = 0;
     let mut treat = |batch: &mut Vec<LocalId>| {
-        batch.iter().take(NEAR).for_each(|&v| op.warm(view, part, v));
+        batch.iter().take(NEAR).for_each(|&v| op.prefetch(view, part, v));
         for (i, &v) in batch.iter().enumerate() {
             if let Some(&near) = batch.get(i + NEAR) {
-                op.warm(view, part, near);
+                op.prefetch(view, part, near);
             }
             said += u64::from(op.vertex::<A>(view, part, v));
         }
@@ -129,7 +129,7 @@ fn pick<O: VertexOp, A: Access>(op: &O, view: O::View<'_>, part: &Part, range: R
     for first in range.clone().step_by(64) {
         let end = range.end.min(first + 64);
         let word =
-            (first..end).fold(0u64, |word, v| word | u64::from(op.wants(view, part, LocalId::new(v))) << (v - first));
+            (first..end).fold(0u64, |word, v| word | u64::from(op.accepts(view, part, LocalId::new(v))) << (v - first));
         batch.extend(vertices_of(first as usize / 64, word));
         if batch.len() >= BATCH {
             treat(&mut batch);

@@ -10,12 +10,12 @@
 use super::Step;
 use crate::base::id::LocalId;
 use crate::base::tally::Tally;
-use crate::frontier::{Form, News, visit_pulls};
-use crate::host::Line;
-use crate::host::access::{Access, Alone, Bits, Shared, append_where, vertices_of};
+use crate::frontier::{DirtySet, FrontierFormat, visit_pulls};
+use crate::host::CachePadded;
+use crate::host::access::{Access, Bitmap, Concurrent, Sequential, append_where, vertices_of};
 use crate::op::VisitOp;
 use crate::partition::{Part, Rows};
-use crate::step::monitor::{Blind, Eyes, See, SharedVisits, Visits, Witness};
+use crate::step::monitor::{NoObserver, ObserverKind, SharedVisitChecksum, VisitChecksum, VisitObserver, WithChecksum};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Frontiers with at most this many arcs are pushed by one thread: the others cost more than they bring, by cache lines that
@@ -34,14 +34,14 @@ impl Step<'_> {
         if self.is_on_device() {
             return self.device_visit(op);
         }
-        match self.watch.as_deref().and_then(|watch| watch.set_once()) {
-            None => self.visit_level::<O, Blind>(op),
-            Some(_) => self.visit_level::<O, Eyes>(op),
+        match self.monitor.as_deref().and_then(|monitor| monitor.set_once()) {
+            None => self.visit_level::<O, NoObserver>(op),
+            Some(_) => self.visit_level::<O, WithChecksum>(op),
         }
     }
 
-    fn visit_level<O: VisitOp, W: Witness>(&mut self, op: &O) -> Tally {
-        self.frontier.absorb(self.part);
+    fn visit_level<O: VisitOp, W: ObserverKind>(&mut self, op: &O) -> Tally {
+        self.frontier.apply_exchange(self.part);
         let (arcs, vertices) = (self.total.arcs, self.part.graph_vertices() as u64);
         self.frontier.remaining = self.frontier.remaining.saturating_sub(self.total.active);
         let pulls = visit_pulls(self.part, &self.total, self.frontier.remaining);
@@ -50,83 +50,83 @@ impl Step<'_> {
         self.consume(self.frontier.count, reads);
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {
-            self.frontier.become_bits();
+            self.frontier.make_bitmap();
             self.visit_pull::<O, W>(op);
         } else {
-            self.frontier.become_queue(self.part);
+            self.frontier.make_queue(self.part);
             match (is_wide, self.is_alone()) {
                 (false, alone) if alone || self.frontier.arcs <= ALONE_ARCS => self.visit_push_alone::<O, W>(op),
                 (false, _) => self.visit_push::<O, W>(op),
-                (true, true) => self.visit_push_bits::<O, Alone, W>(op),
-                (true, false) => self.visit_push_bits::<O, Shared, W>(op),
+                (true, true) => self.visit_push_bits::<O, Sequential, W>(op),
+                (true, false) => self.visit_push_bits::<O, Concurrent, W>(op),
             }
         }
-        self.frontier.news = News::Frontier;
+        self.frontier.dirty = DirtySet::Frontier;
         Tally { active: self.frontier.count, arcs: self.frontier.arcs, ..Tally::default() }
     }
 
     /// Queue to queue, on one thread.
-    fn visit_push_alone<O: VisitOp, W: Witness>(&mut self, op: &O) {
+    fn visit_push_alone<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
-        let visits = SharedVisits::default();
-        let out = &mut frontier.outs[0].0;
+        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let visits = SharedVisitChecksum::default();
+        let out = &mut frontier.next_queues[0].0;
         for queue in &frontier.queues {
             for (i, &u) in queue.0.iter().enumerate() {
-                warm_row(part, &queue.0, i);
-                append_where(part.outgoing().of(u), out, |v| frontier.joined.set::<Alone>(v));
+                prefetch_row_of(part, &queue.0, i);
+                append_where(part.outgoing().of(u), out, |v| frontier.visited.set::<Sequential>(v));
             }
         }
-        frontier.arcs = visit_all(op, view, see, part, out, &visits);
-        frontier.take_outs(part);
+        frontier.arcs = visit_all(op, view, observer, part, out, &visits);
+        frontier.swap_queues(part);
         self.visited(&visits);
     }
 
     /// Queue to queue, on all threads.
-    fn visit_push<O: VisitOp, W: Witness>(&mut self, op: &O) {
+    fn visit_push<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
-        let visits = SharedVisits::default();
-        let (joined, queues) = (&frontier.joined, &frontier.queues);
+        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let visits = SharedVisitChecksum::default();
+        let (visited, queues) = (&frontier.visited, &frontier.queues);
         let pieces = pieces(queues);
-        let (next, arcs) = (Line(AtomicUsize::new(0)), AtomicU64::new(0));
-        self.pool.run_with(&mut frontier.outs, |out, _| {
+        let (next, arcs) = (CachePadded(AtomicUsize::new(0)), AtomicU64::new(0));
+        self.pool.run_with(&mut frontier.next_queues, |out, _| {
             while let Some(piece) = pieces.get(next.0.fetch_add(1, Relaxed)) {
                 for (i, &u) in piece.iter().enumerate() {
-                    warm_row(part, piece, i);
-                    out.extend(part.outgoing().of(u).iter().filter(|&&v| joined.set::<Shared>(v)));
+                    prefetch_row_of(part, piece, i);
+                    out.extend(part.outgoing().of(u).iter().filter(|&&v| visited.set::<Concurrent>(v)));
                 }
             }
-            arcs.fetch_add(visit_all(op, view, see, part, out, &visits), Relaxed);
+            arcs.fetch_add(visit_all(op, view, observer, part, out, &visits), Relaxed);
         });
         frontier.arcs = arcs.into_inner();
-        frontier.take_outs(part);
+        frontier.swap_queues(part);
         self.visited(&visits);
     }
 
     /// Queue to bits: arcs only set bits; a pass over the words then visits the new vertices in order.
-    fn visit_push_bits<O: VisitOp, A: Access, W: Witness>(&mut self, op: &O) {
+    fn visit_push_bits<O: VisitOp, A: Access, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
-        let visits = SharedVisits::default();
-        let (joined, before) = (&frontier.joined, &frontier.bits);
-        copy(joined, before);
+        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let visits = SharedVisitChecksum::default();
+        let (visited, before) = (&frontier.visited, &frontier.bits);
+        copy(visited, before);
         let pieces = pieces(&frontier.queues);
         self.pool.chunks(pieces.len(), |_, piece| {
             for (i, &u) in pieces[piece].iter().enumerate() {
-                warm_row(part, pieces[piece], i);
+                prefetch_row_of(part, pieces[piece], i);
                 for &v in part.outgoing().of(u) {
-                    joined.set::<A>(v);
+                    visited.set::<A>(v);
                 }
             }
         });
         let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
         let visit_words = |from: usize, to: usize| {
-            let words = joined.words()[from..to].iter().zip(&before.words()[from..to]);
-            let (mut new_count, mut new_arcs, mut own) = (0, 0, Visits::default());
+            let words = visited.words()[from..to].iter().zip(&before.words()[from..to]);
+            let (mut new_count, mut new_arcs, mut own) = (0, 0, VisitChecksum::default());
             for (word, (now, before)) in words.enumerate() {
                 let new = now.load(Relaxed) & !before.load(Relaxed);
                 before.store(new, Relaxed);
@@ -135,7 +135,7 @@ impl Step<'_> {
                     op.visit(view, v);
                     new_arcs += part.outgoing().degree(v);
                 }
-                see.look(vertices_of(from + word, new), &mut own);
+                observer.look(vertices_of(from + word, new), &mut own);
             }
             visits.add::<W::Over<'_>>(&own);
             (new_count, new_arcs)
@@ -147,44 +147,45 @@ impl Step<'_> {
             count.fetch_add(new_count, Relaxed);
             arcs.fetch_add(new_arcs, Relaxed);
         });
-        let ghost_words = part.ghost_base() as usize / 64..joined.words().len();
+        let ghost_words = part.ghost_base() as usize / 64..visited.words().len();
         if part.ghosts() > 0 {
             visit_words(ghost_words.start, ghost_words.end);
             for (word, bits) in before.words()[ghost_words.clone()].iter().enumerate() {
                 frontier.offers.extend(vertices_of(ghost_words.start + word, bits.swap(0, Relaxed)));
             }
         }
-        (frontier.count, frontier.arcs, frontier.form) = (count.into_inner(), arcs.into_inner(), Form::Bits);
+        (frontier.count, frontier.arcs, frontier.form) =
+            (count.into_inner(), arcs.into_inner(), FrontierFormat::Bitmap);
         frontier.queues.iter_mut().for_each(|queue| queue.0.clear());
         self.visited(&visits);
     }
 
     /// Bits to bits: each vertex that has not joined looks for a neighbour in the frontier. No atomic updates.
-    fn visit_pull<O: VisitOp, W: Witness>(&mut self, op: &O) {
+    fn visit_pull<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, see) = (op.bind(&bind), W::over(&bind, part, self.watch.as_deref()));
-        let visits = SharedVisits::default();
-        let (joined, bits, next) = (&frontier.joined, &frontier.bits, &frontier.next);
+        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let visits = SharedVisitChecksum::default();
+        let (visited, bits, next) = (&frontier.visited, &frontier.bits, &frontier.next);
         let (outgoing, incoming) = (part.outgoing(), part.incoming());
         let (count, arcs) = (AtomicU64::new(0), AtomicU64::new(0));
         let chunks = part.incoming_chunks();
         self.pool.chunks(chunks.len() - 1, |_, chunk| {
             let words = chunks[chunk] as usize / 64..(chunks[chunk + 1] as usize).div_ceil(64);
-            let (mut new_count, mut new_arcs, mut own) = (0, 0, Visits::default());
-            let both = joined.words()[words.clone()].iter().zip(&next.words()[words.clone()]);
-            for (word, (joined, next)) in words.zip(both) {
+            let (mut new_count, mut new_arcs, mut own) = (0, 0, VisitChecksum::default());
+            let both = visited.words()[words.clone()].iter().zip(&next.words()[words.clone()]);
+            for (word, (visited, next)) in words.zip(both) {
                 // Bits beyond the last owned vertex are no vertices, whatever became of them.
-                let open = !joined.load(Relaxed) & part.owned_in_word(word);
+                let open = !visited.load(Relaxed) & part.owned_in_word(word);
                 // The first neighbour of each is asked for all at once, without branches and with many loads under way; it
                 // settles most (kron-20 18.8 to 15.1 ms, urand-20 22.9 to 18.7, one thread). Vertices that no arc leads to
                 // are closed: they never join, and later pulls need not look.
-                let (mut found, closed) = ask_first(incoming, bits, word, open);
+                let (mut found, closed) = probe_first_neighbor(incoming, bits, word, open);
                 for v in vertices_of(word, open & !found & !closed) {
                     found |= u64::from(incoming.of(v).iter().any(|&u| bits.has(u))) << (v.index() % 64);
                 }
                 if open != 0 {
-                    joined.store(!open | found | closed, Relaxed);
+                    visited.store(!open | found | closed, Relaxed);
                 }
                 next.store(found, Relaxed);
                 new_count += u64::from(found.count_ones());
@@ -192,7 +193,7 @@ impl Step<'_> {
                     op.visit(view, v);
                     new_arcs += outgoing.degree(v);
                 }
-                see.look(vertices_of(word, found), &mut own);
+                observer.look(vertices_of(word, found), &mut own);
             }
             count.fetch_add(new_count, Relaxed);
             arcs.fetch_add(new_arcs, Relaxed);
@@ -211,7 +212,7 @@ impl Step<'_> {
 /// that nothing around it takes registers here: every instruction less is a load more under way (bfs of kron-20, one thread: 12.1 to
 /// 11.5 ms, protected 15.6 to 15.0).
 #[inline(never)]
-fn ask_first(incoming: &Rows, frontier: &Bits, word: usize, open: u64) -> (u64, u64) {
+fn probe_first_neighbor(incoming: &Rows, frontier: &Bitmap, word: usize, open: u64) -> (u64, u64) {
     let (mut found, mut empty) = (0u64, 0u64);
     for v in vertices_of(word, open) {
         found |= u64::from(frontier.has(incoming.nth_or_self(v, 0))) << (v.index() % 64);
@@ -221,35 +222,35 @@ fn ask_first(incoming: &Rows, frontier: &Bits, word: usize, open: u64) -> (u64, 
 }
 
 /// Visits the new vertices of a queue; the arcs out of them.
-fn visit_all<O: VisitOp, S: See>(
+fn visit_all<O: VisitOp, S: VisitObserver>(
     op: &O,
     view: O::View<'_>,
-    see: S,
+    observer: S,
     part: &Part,
     new: &[LocalId],
-    visits: &SharedVisits,
+    visits: &SharedVisitChecksum,
 ) -> u64 {
-    let mut own = Visits::default();
+    let mut own = VisitChecksum::default();
     let mut arcs = 0;
     for piece in new.chunks(PIECE) {
         for &v in piece {
             op.visit(view, v);
             arcs += part.outgoing().degree(v);
         }
-        see.look(piece.iter().copied(), &mut own);
+        observer.look(piece.iter().copied(), &mut own);
     }
     visits.add::<S>(&own);
     arcs
 }
 
 /// Stretches of the queues, as they are claimed.
-pub(super) fn pieces(queues: &[Line<Vec<LocalId>>]) -> Vec<&[LocalId]> {
+pub(super) fn pieces(queues: &[CachePadded<Vec<LocalId>>]) -> Vec<&[LocalId]> {
     queues.iter().flat_map(|queue| queue.0.chunks(PIECE)).collect()
 }
 
 /// Asks for rows and offsets further on in the frontier.
 #[inline(always)]
-pub(super) fn warm_row(part: &Part, list: &[LocalId], i: usize) {
+pub(super) fn prefetch_row_of(part: &Part, list: &[LocalId], i: usize) {
     if let Some(&far) = list.get(i + 2 * AHEAD) {
         part.outgoing().prefetch_offsets(far);
     }
@@ -258,7 +259,7 @@ pub(super) fn warm_row(part: &Part, list: &[LocalId], i: usize) {
     }
 }
 
-fn copy(from: &Bits, to: &Bits) {
+fn copy(from: &Bitmap, to: &Bitmap) {
     for (to, from) in to.words().iter().zip(from.words()) {
         to.store(from.load(Relaxed), Relaxed);
     }

@@ -6,7 +6,7 @@
 use super::Transport;
 use crate::base::error::{Error, Result};
 use crate::base::id::Rank;
-use crate::host::Waiting;
+use crate::host::IdlePolicy;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -18,13 +18,13 @@ struct Shared {
     spins: u32,
     /// `slots[set][from * ranks + to]`
     slots: [Vec<Mutex<Vec<u8>>>; 2],
-    meeting: Mutex<Meeting>,
+    meeting: Mutex<BarrierState>,
     all_here: Condvar,
     generation: AtomicU64,
     is_lost: AtomicBool,
 }
 
-struct Meeting {
+struct BarrierState {
     arrived: usize,
     generation: u64,
     lost: Option<(Rank, String)>,
@@ -38,13 +38,13 @@ pub struct LocalTransport {
 }
 
 /// The ends of a local transport between `ranks` ranks, in rank order.
-pub fn local(ranks: usize, waiting: Waiting) -> Vec<LocalTransport> {
+pub fn local(ranks: usize, waiting: IdlePolicy) -> Vec<LocalTransport> {
     let slots = || (0..ranks * ranks).map(|_| Mutex::default()).collect();
     let shared = Arc::new(Shared {
         ranks,
-        spins: if waiting == Waiting::Spin { SPINS } else { 0 },
+        spins: if waiting == IdlePolicy::Spin { SPINS } else { 0 },
         slots: [slots(), slots()],
-        meeting: Mutex::new(Meeting { arrived: 0, generation: 0, lost: None }),
+        meeting: Mutex::new(BarrierState { arrived: 0, generation: 0, lost: None }),
         all_here: Condvar::new(),
         generation: AtomicU64::new(0),
         is_lost: AtomicBool::new(false),
@@ -156,7 +156,7 @@ mod tests {
 
     fn on_each(ranks: usize, f: impl Fn(LocalTransport) + Sync) {
         std::thread::scope(|scope| {
-            for end in local(ranks, Waiting::Park) {
+            for end in local(ranks, IdlePolicy::Park) {
                 scope.spawn(|| f(end));
             }
         });

@@ -7,19 +7,19 @@ use crate::driver::clock::Clock;
 use crate::driver::drive;
 use crate::driver::guard::Unguarded;
 use crate::exchange::Exchange;
-use crate::fault_tolerance::{Certificate, Scene};
+use crate::fault_tolerance::{Certificate, CertificateInput};
 use crate::field::State;
 use crate::graph::Graph;
 use crate::host::Pool;
 use crate::partition::Part;
 use crate::step::Step;
 use crate::transport::{LocalTransport, Transport, local};
-use crate::trial::Place;
+use crate::trial::Placement;
 use std::time::{Duration, Instant};
 
 /// What one rank says of its part, and how long its certificate took.
 #[derive(Debug)]
-pub struct Judged {
+pub struct CertificateResult {
     /// The certificate; `None` if the plugin has none.
     pub certificate: Option<Certificate>,
     /// The time of the certificate alone.
@@ -33,17 +33,17 @@ pub struct Judged {
 /// Whatever the run reports.
 pub fn judge(
     graph: &Graph,
-    place: Place,
+    place: Placement,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     attempts: usize,
     tamper: &(dyn Fn(&mut Step<'_>, usize) + Sync),
-) -> Result<Vec<Vec<Judged>>> {
+) -> Result<Vec<Vec<CertificateResult>>> {
     let ends = local(place.ranks, place.waiting());
     let on_rank = |end: LocalTransport| one_rank(graph, place, make, attempts, tamper, end);
     std::thread::scope(|scope| {
         let ranks: Vec<_> = ends.into_iter().map(|end| scope.spawn(|| on_rank(end))).collect();
         let gone = |_| Err(Error::Environment("a rank panicked; its message is above".into()));
-        let mut by_attempt: Vec<Vec<Judged>> = (0..attempts).map(|_| Vec::new()).collect();
+        let mut by_attempt: Vec<Vec<CertificateResult>> = (0..attempts).map(|_| Vec::new()).collect();
         for rank in ranks {
             let judged = rank.join().unwrap_or_else(gone)?;
             by_attempt.iter_mut().zip(judged).for_each(|(attempt, judged)| attempt.push(judged));
@@ -54,20 +54,20 @@ pub fn judge(
 
 fn one_rank(
     graph: &Graph,
-    place: Place,
+    place: Placement,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     attempts: usize,
     tamper: &(dyn Fn(&mut Step<'_>, usize) + Sync),
     mut transport: LocalTransport,
-) -> Result<Vec<Judged>> {
-    let panicking = Abandon(&mut transport);
+) -> Result<Vec<CertificateResult>> {
+    let panicking = AbortOnPanic(&mut transport);
     let transport: &mut dyn Transport = panicking.0;
     let pool = Pool::new(place.threads, place.waiting());
     let mut algorithm = make()?;
     algorithm.prepare(graph)?;
-    algorithm.keep_evidence();
+    algorithm.enable_certificate_fields();
     let mut part = Part::cut(graph, transport, &pool)?;
-    part.seal_arcs(&pool);
+    part.record_arc_sums(&pool);
     let mut step = Step::new(&part, &pool, algorithm.fields(), algorithm.layout())?;
     let start = algorithm.init(&mut step)?;
     let mut exchange = Exchange::new(transport);
@@ -78,7 +78,7 @@ fn one_rank(
     let mut judged = Vec::with_capacity(attempts);
     for attempt in 0..attempts {
         tamper(&mut step, attempt);
-        let mut scene = Scene {
+        let mut input = CertificateInput {
             part: &part,
             ids: graph.ids(),
             state: State::of(&step.fields),
@@ -87,16 +87,16 @@ fn one_rank(
             supersteps: end.iterations,
         };
         let began = Instant::now();
-        let certificate = protection.as_ref().map(|protection| protection.postcheck(&mut scene)).transpose()?;
-        judged.push(Judged { certificate: certificate.flatten(), took: began.elapsed() });
+        let certificate = protection.as_ref().map(|protection| protection.postcheck(&mut input)).transpose()?;
+        judged.push(CertificateResult { certificate: certificate.flatten(), took: began.elapsed() });
     }
     Ok(judged)
 }
 
 /// Tells the peers when this rank stops early.
-struct Abandon<'a>(&'a mut LocalTransport);
+struct AbortOnPanic<'a>(&'a mut LocalTransport);
 
-impl Drop for Abandon<'_> {
+impl Drop for AbortOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.abandon("it panicked");

@@ -6,7 +6,7 @@
 pub mod reload;
 mod certificate_trial;
 
-pub use certificate_trial::{Judged, judge};
+pub use certificate_trial::{CertificateResult, judge};
 
 use crate::algorithm::GraphAlgorithm;
 use crate::answer::{Answer, AnswerSpec};
@@ -18,24 +18,24 @@ use crate::base::tally::Tally;
 use crate::device::{Demands, Devices};
 use crate::driver::clock::{Clock, Timing};
 use crate::driver::guard::{Guard, Next, Unguarded};
-use crate::driver::{End, drive};
+use crate::driver::{LoopResult, drive};
 use crate::exchange::Exchange;
 use crate::fault_tolerance::Redundancy;
 use crate::field::Kind;
 use crate::graph::{Graph, View};
-use crate::host::{Pool, Waiting, cores};
+use crate::host::{IdlePolicy, Pool, cores};
 use crate::partition::Part;
-use crate::protect::{Certifying, Detection, Guarded, Protection, Resumable, Setting};
+use crate::protect::{CertifyOnlyGuard, CheckpointSet, Detection, GuardConfig, ProtectedGuard, Protection};
 use crate::step::Layout;
 use crate::step::Step;
 use crate::transport::{Transport, local};
-use crate::trial::reload::{Held, Reload};
+use crate::trial::reload::{CurrentGraph, Reload};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Where a run happens.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'d> {
+pub struct Placement<'d> {
     /// Ranks, at least 1.
     pub ranks: usize,
     /// Threads of each rank, at least 1.
@@ -66,15 +66,15 @@ pub enum Layouts {
     RowsOnly,
 }
 
-impl<'d> Place<'d> {
+impl<'d> Placement<'d> {
     /// Ranks of so many threads, with the layouts that algorithms ask for.
-    pub fn new(ranks: usize, threads: usize) -> Place<'d> {
-        Place { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
+    pub fn new(ranks: usize, threads: usize) -> Placement<'d> {
+        Placement { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
     }
 
-    pub(crate) fn waiting(self) -> Waiting {
+    pub(crate) fn waiting(self) -> IdlePolicy {
         // Spinning threads that share a core hold each other up.
-        if self.ranks * self.threads <= cores() { Waiting::Spin } else { Waiting::Park }
+        if self.ranks * self.threads <= cores() { IdlePolicy::Spin } else { IdlePolicy::Park }
     }
 }
 
@@ -82,7 +82,7 @@ impl<'d> Place<'d> {
 #[derive(Debug)]
 pub struct Trial<P> {
     /// How it ended, as agreed by all ranks.
-    pub end: End,
+    pub end: LoopResult,
     /// The answer of all ranks.
     pub answer: Answer,
     /// By rank.
@@ -125,13 +125,13 @@ pub struct Costs {
 
 /// Where and how a trial runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct TrialConfig<'a> {
     /// Ranks, threads, layouts.
-    pub place: Place<'a>,
+    pub place: Placement<'a>,
     /// How it is protected.
     pub protection: &'a Protection,
     /// What a broken-off run left, to go on from.
-    pub resumable: Option<&'a Resumable>,
+    pub resumable: Option<&'a CheckpointSet>,
     /// Where a graph that is damaged in memory comes from again. Without it, a run whose certificate finds damage that cannot be mended
     /// from the graph given ends in an error.
     pub reload: Option<&'a Reload<'a>>,
@@ -143,11 +143,16 @@ pub struct Plan<'a> {
 /// As [`protected_trial`].
 pub fn trial<P: Probe>(
     graph: &Graph,
-    place: Place<'_>,
+    place: Placement<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
-    protected_trial(graph, &Plan { place, protection: &Protection::off(), resumable: None, reload: None }, make, probe)
+    protected_trial(
+        graph,
+        &TrialConfig { place, protection: &Protection::off(), resumable: None, reload: None },
+        make,
+        probe,
+    )
 }
 
 /// Runs one trial of the algorithm that `make` makes, on every rank, with the probe that `probe` makes.
@@ -156,17 +161,17 @@ pub fn trial<P: Probe>(
 /// The first error of any rank; a panic counts as one.
 pub fn protected_trial<P: Probe>(
     graph: &Graph,
-    plan: &Plan<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
-    wrapped_trial(graph, plan, make, probe, &Bare)
+    hooked_trial(graph, plan, make, probe, &NoHooks)
 }
 
-/// What stands between a run and its guard, transport and part. [`Bare`] is nothing at all.
-pub(crate) trait Wrapping: Sync {
+/// What stands between a run and its guard, transport and part. [`NoHooks`] is nothing at all.
+pub(crate) trait RunHooks: Sync {
     /// The guard of a protected run, wrapped.
-    type Guard<'r>: Guard + Into<Guarded<'r>>
+    type Guard<'r>: Guard + Into<ProtectedGuard<'r>>
     where
         Self: 'r;
     /// A transport, wrapped.
@@ -176,19 +181,19 @@ pub(crate) trait Wrapping: Sync {
     /// Sees the part before the run, cut from the graph as given or as loaded again.
     fn part(&self, part: &mut Part, is_again: bool);
     /// Wraps a guard.
-    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Self::Guard<'r>;
+    fn guard<'r>(&'r self, inner: ProtectedGuard<'r>) -> Self::Guard<'r>;
     /// Wraps a transport.
     fn transport<'r, T: Transport>(&'r self, inner: T) -> Self::Transport<'r, T>;
 }
 
 /// No wrapping.
-struct Bare;
+struct NoHooks;
 
-impl Wrapping for Bare {
-    type Guard<'r> = Guarded<'r>;
+impl RunHooks for NoHooks {
+    type Guard<'r> = ProtectedGuard<'r>;
     type Transport<'r, T: Transport> = T;
     fn part(&self, _: &mut Part, _: bool) {}
-    fn guard<'r>(&'r self, inner: Guarded<'r>) -> Guarded<'r> {
+    fn guard<'r>(&'r self, inner: ProtectedGuard<'r>) -> ProtectedGuard<'r> {
         inner
     }
     fn transport<T: Transport>(&self, inner: T) -> T {
@@ -197,25 +202,25 @@ impl Wrapping for Bare {
 }
 
 /// As [`protected_trial`], wrapped.
-pub(crate) fn wrapped_trial<P: Probe, W: Wrapping>(
+pub(crate) fn hooked_trial<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &Plan<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
-    wrapping: &W,
+    hooks: &W,
 ) -> Result<Trial<P>> {
     let place = plan.place;
     let started = Instant::now();
     let none = Reload::default();
-    let plan = &Plan { reload: Some(plan.reload.unwrap_or(&none)), ..*plan };
+    let plan = &TrialConfig { reload: Some(plan.reload.unwrap_or(&none)), ..*plan };
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
-        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, wrapping, end, started)).collect()
+        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, hooks, end, started)).collect()
     } else {
         std::thread::scope(|scope| {
             let ranks: Vec<_> = ends
                 .into_iter()
-                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, wrapping, end, started)))
+                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, hooks, end, started)))
                 .collect();
             ranks
                 .into_iter()
@@ -248,24 +253,24 @@ fn first_cause<P>(outcomes: &[Result<Outcome<P>>]) -> Option<usize> {
 }
 
 struct Outcome<P> {
-    end: End,
+    end: LoopResult,
     answer: Option<(AnswerSpec, Vec<u8>)>,
     report: RankReport<P>,
     detection: Option<Detection>,
 }
 
-fn on_rank<P: Probe, W: Wrapping>(
+fn on_rank<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &Plan<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: &(dyn Fn(Rank) -> P + Sync),
-    wrapping: &W,
+    hooks: &W,
     transport: impl Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
-    let mut transport = wrapping.transport(transport);
-    let run = || one_rank(graph, plan, make, probe(rank), wrapping, &mut transport, started);
+    let mut transport = hooks.transport(transport);
+    let run = || one_rank(graph, plan, make, probe(rank), hooks, &mut transport, started);
     let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
@@ -279,24 +284,24 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
     Error::Panicked { rank, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-fn one_rank<P: Probe, W: Wrapping>(
+fn one_rank<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &Plan<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
     probe: P,
-    wrapping: &W,
+    hooks: &W,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let none = Reload::default();
-    let mut held = Held::new(graph, plan.reload.unwrap_or(&none));
+    let mut held = CurrentGraph::new(graph, plan.reload.unwrap_or(&none));
     let mut clock = Clock::new(started, plan.place.ranks > 1, probe);
     let pool = clock.stage(Stage::Setup, 0, || Pool::new(plan.place.threads, plan.place.waiting()));
     let mut past = None;
-    let Over { end, answer, costs, detection } = loop {
-        match one_try(&mut held, plan, make, wrapping, transport, &pool, &mut clock, past.take())? {
-            Try::Over(over) => break *over,
-            Try::Damaged(detection) => past = Some(detection),
+    let RankResult { end, answer, costs, detection } = loop {
+        match run_attempt(&mut held, plan, make, hooks, transport, &pool, &mut clock, past.take())? {
+            AttemptOutcome::RankResult(over) => break *over,
+            AttemptOutcome::Damaged(detection) => past = Some(detection),
         }
     };
     let (timing, probe) = clock.finish();
@@ -304,15 +309,15 @@ fn one_rank<P: Probe, W: Wrapping>(
 }
 
 /// What became of a part.
-enum Try {
+enum AttemptOutcome {
     /// The run is over.
-    Over(Box<Over>),
+    RankResult(Box<RankResult>),
     /// Its arcs are not those that were loaded. What was known until then.
     Damaged(Detection),
 }
 
-struct Over {
-    end: End,
+struct RankResult {
+    end: LoopResult,
     answer: Option<(AnswerSpec, Vec<u8>)>,
     costs: Costs,
     detection: Option<Detection>,
@@ -320,24 +325,24 @@ struct Over {
 
 /// Cuts the part and runs on it. `past` is what was known before the part was cut again: such a run begins anew.
 #[expect(clippy::too_many_arguments, reason = "all of them outlive the part, which is made here and nowhere else")]
-fn one_try<P: Probe, W: Wrapping>(
-    held: &mut Held<'_>,
-    plan: &Plan<'_>,
+fn run_attempt<P: Probe, W: RunHooks>(
+    held: &mut CurrentGraph<'_>,
+    plan: &TrialConfig<'_>,
     make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
-    wrapping: &W,
+    hooks: &W,
     transport: &mut dyn Transport,
     pool: &Pool,
     clock: &mut Clock<P>,
     past: Option<Detection>,
-) -> Result<Try> {
+) -> Result<AttemptOutcome> {
     let (place, protection) = (plan.place, plan.protection);
-    let part = clock.stage(Stage::Setup, 0, || held.part(protection.certify, transport, pool, wrapping))?;
+    let part = clock.stage(Stage::Setup, 0, || held.part(protection.certify, transport, pool, hooks))?;
     let graph = held.graph();
     let mut algorithm = clock.stage(Stage::Setup, 0, || -> Result<_> {
         let mut algorithm = make()?;
         algorithm.prepare(graph)?;
         if protection.certify {
-            algorithm.keep_evidence();
+            algorithm.enable_certificate_fields();
         }
         Ok(algorithm)
     })?;
@@ -370,9 +375,9 @@ fn one_try<P: Probe, W: Wrapping>(
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
             let started = clock.started();
-            let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
-            let mut guard =
-                clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
+            let config = GuardConfig { protection, rules, part: &part, ids, is_directed, started, is_timed };
+            let mut guard = clock
+                .stage(Stage::Setup, 0, || ProtectedGuard::new(&config, &mut step, &mut exchange, algorithm, scope))?;
             let is_again = past.is_some();
             if let Some(past) = past {
                 guard.remember(past);
@@ -383,19 +388,19 @@ fn one_try<P: Probe, W: Wrapping>(
             };
             let start = match placed {
                 Some(placed) => {
-                    guard.go_on_from(&placed);
+                    guard.resume_from(&placed);
                     None
                 }
                 None => Some(begin(algorithm, &mut step, &mut exchange, clock)?),
             };
             guard.begin(&step, clock);
-            let mut guard = wrapping.guard(guard);
+            let mut guard = hooks.guard(guard);
             let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, clock, start.as_ref())?;
-            let mut guard: Guarded<'_> = guard.into();
+            let mut guard: ProtectedGuard<'_> = guard.into();
             let mut answer = gathered(&spec, &mut step, &mut exchange, clock)?;
             // What was certified must be what is handed out; if it is not, it is made again.
             while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
-                if guard.distrust_answer() != Next::Redo {
+                if guard.reject_answer() != Next::Redo {
                     end.is_sound = false;
                     break;
                 }
@@ -409,7 +414,7 @@ fn one_try<P: Probe, W: Wrapping>(
             Ok((end, answer, Some(guard.into_detection())))
         })?,
         Some(rules) => {
-            let mut guard = Certifying::new(rules, ids);
+            let mut guard = CertifyOnlyGuard::new(rules, ids);
             let end = run(algorithm, &mut step, &mut exchange, &mut guard, clock)?;
             let answer = gathered(&spec, &mut step, &mut exchange, clock)?;
             (end, answer, Some(guard.into_detection()))
@@ -421,7 +426,7 @@ fn one_try<P: Probe, W: Wrapping>(
     };
     let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
     if is_rebuilding {
-        return Ok(Try::Damaged(detection.unwrap_or_default()));
+        return Ok(AttemptOutcome::Damaged(detection.unwrap_or_default()));
     }
     if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
         check_sum(&spec, raw, sum)?;
@@ -437,7 +442,7 @@ fn one_try<P: Probe, W: Wrapping>(
         exchange_messages: exchange.messages_sent,
         carrier: step.carrier(),
     };
-    Ok(Try::Over(Box::new(Over { end, answer, costs, detection })))
+    Ok(AttemptOutcome::RankResult(Box::new(RankResult { end, answer, costs, detection })))
 }
 
 /// Initial state, first exchange, loop.
@@ -447,7 +452,7 @@ fn run<P: Probe, G: Guard>(
     exchange: &mut Exchange<'_>,
     guard: &mut G,
     clock: &mut Clock<P>,
-) -> Result<End> {
+) -> Result<LoopResult> {
     let start = begin(algorithm, step, exchange, clock)?;
     drive(algorithm, step, exchange, guard, clock, Some(&start))
 }

@@ -15,7 +15,7 @@ use crate::partition::ArcSums;
 use crate::partition::Part;
 use crate::transport::Transport;
 use crate::transport::agree_on_max;
-use crate::trial::Wrapping;
+use crate::trial::RunHooks;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -59,7 +59,7 @@ impl<'l> Reload<'l> {
         }
         let Some(loader) = self.loader else {
             return Err(Error::Answer(
-                "the graph in memory is damaged, and this run was given no way to load it again (Plan::reload); load it and run \
+                "the graph in memory is damaged, and this run was given no way to load it again (TrialConfig::reload); load it and run \
                  again, and have the machine's memory checked if it repeats"
                     .into(),
             ));
@@ -77,15 +77,15 @@ impl std::fmt::Debug for Reload<'_> {
 }
 
 /// The graph as one rank has it.
-pub(crate) struct Held<'g> {
+pub(crate) struct CurrentGraph<'g> {
     given: &'g Graph,
     again: Option<Arc<Graph>>,
     reload: &'g Reload<'g>,
 }
 
-impl<'g> Held<'g> {
-    pub(crate) fn new(given: &'g Graph, reload: &'g Reload<'g>) -> Held<'g> {
-        Held { given, again: reload.latest(), reload }
+impl<'g> CurrentGraph<'g> {
+    pub(crate) fn new(given: &'g Graph, reload: &'g Reload<'g>) -> CurrentGraph<'g> {
+        CurrentGraph { given, again: reload.latest(), reload }
     }
 
     pub(crate) fn graph(&self) -> &Graph {
@@ -96,31 +96,31 @@ impl<'g> Held<'g> {
     ///
     /// # Errors
     /// When a peer is lost, or the graph is damaged and does not come again.
-    pub(crate) fn part<W: Wrapping>(
+    pub(crate) fn part<W: RunHooks>(
         &mut self,
         watched: bool,
         transport: &mut dyn Transport,
         pool: &Pool,
-        wrapping: &W,
+        hooks: &W,
     ) -> Result<Part> {
         loop {
             let mut part = Part::cut(self.graph(), transport, pool)?;
             let is_again = self.again.is_some();
             if !watched {
-                wrapping.part(&mut part, is_again);
+                hooks.part(&mut part, is_again);
                 return Ok(part);
             }
             let place = (transport.ranks(), transport.rank());
             let known = self.reload.lock().sums.get(&place).copied();
             if known.is_some() {
-                wrapping.part(&mut part, is_again);
+                hooks.part(&mut part, is_again);
             }
-            let sums = part.seal_arcs(pool);
+            let sums = part.record_arc_sums(pool);
             let is_damaged = known.is_some_and(|known| known != sums);
             if agree_on_max(transport, is_damaged.into())? == 0 {
                 if known.is_none() {
                     self.reload.lock().sums.insert(place, sums);
-                    wrapping.part(&mut part, is_again);
+                    hooks.part(&mut part, is_again);
                 }
                 return Ok(part);
             }

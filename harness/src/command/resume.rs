@@ -15,7 +15,7 @@ use framework::algorithm::Registry;
 use framework::base::checksum::split_mix;
 use framework::base::error::{Error, Result};
 use framework::graph::Graph;
-use framework::protect::{Checkpoints, Resumable, fingerprint};
+use framework::protect::{CheckpointSet, Checkpoints, fingerprint};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -82,7 +82,7 @@ pub(crate) fn open(
     folder: &Path,
     every: Option<u32>,
     graph: &Graph,
-) -> Result<(Checkpoints, Option<Resumable>)> {
+) -> Result<(Checkpoints, Option<CheckpointSet>)> {
     let every = every.unwrap_or(CHECKPOINT_INTERVAL);
     let number = fingerprint(graph);
     match origin {
@@ -100,7 +100,7 @@ pub(crate) fn open(
                 )));
             }
             let checkpoints = Checkpoints { folder: folder.into(), every, run: begun.run, graph: number };
-            let (found, refused) = Resumable::find(&checkpoints)?;
+            let (found, refused) = CheckpointSet::find(&checkpoints)?;
             refused.iter().for_each(|line| say(&format!("refused  {line}")));
             match &found {
                 Some(found) => {

@@ -22,10 +22,10 @@ use framework::base::id::Rank;
 use framework::base::verdict::Verdict;
 use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
 use framework::host::cores;
-use framework::protect::{Certified, Detection, Interval, Protection, Recovery, Resumable, snapshot_bytes};
+use framework::protect::{Certified, CheckpointSet, Detection, Interval, Protection, Recovery, snapshot_bytes};
 use framework::step::Layout;
 use framework::trial::reload::Reload;
-use framework::trial::{Layouts, Place, Plan, RankReport, Trial, protected_trial};
+use framework::trial::{Layouts, Placement, RankReport, Trial, TrialConfig, protected_trial};
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ pub(crate) fn run<I: Instrument>(
         guardable(entry.name, algorithm.as_ref(), &protection)?;
     }
     if protection.certify {
-        algorithm.keep_evidence();
+        algorithm.enable_certificate_fields();
     }
     let algorithm = algorithm.as_ref();
     let mut protection = fitting(protection, algorithm, &graph);
@@ -141,7 +141,7 @@ fn refuse_foreign_launcher() -> Result<()> {
 }
 
 /// Ranks and threads, from the options and the method, which must agree.
-pub(crate) fn place<'d>(options: &RunArgs, chosen: &'d Chosen, is_protected: bool) -> Result<(Place<'d>, Method)> {
+pub(crate) fn place<'d>(options: &RunArgs, chosen: &'d Chosen, is_protected: bool) -> Result<(Placement<'d>, Method)> {
     let ranks = match (options.method, options.ranks.map(|ranks| ranks as usize)) {
         (None, ranks) => ranks.unwrap_or(chosen.ranks()),
         (Some(method), None) => {
@@ -167,7 +167,7 @@ pub(crate) fn place<'d>(options: &RunArgs, chosen: &'d Chosen, is_protected: boo
         LayoutChoice::Rows => Layouts::RowsOnly,
     };
     let method = Method::of(ranks, chosen.is_gpu(), is_protected);
-    Ok((Place { ranks, threads, layouts, device: chosen.device() }, method))
+    Ok((Placement { ranks, threads, layouts, device: chosen.device() }, method))
 }
 
 /// Refuses protection that the plugin has nothing for.
@@ -264,10 +264,10 @@ struct Run<'a, I> {
     algorithm: &'a dyn GraphAlgorithm,
     graph: &'a Graph,
     chosen: &'a Chosen,
-    place: Place<'a>,
+    place: Placement<'a>,
     method: Method,
     protection: &'a Protection,
-    resumable: Option<&'a Resumable>,
+    resumable: Option<&'a CheckpointSet>,
     reload: &'a Reload<'a>,
 }
 
@@ -327,7 +327,7 @@ impl<I: Instrument> Run<'_, I> {
         make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
         shows_bar: bool,
     ) -> Result<Trial<I::Probe>> {
-        let plan = Plan {
+        let plan = TrialConfig {
             place: self.place,
             protection: self.protection,
             resumable: self.resumable,

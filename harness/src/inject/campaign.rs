@@ -6,11 +6,11 @@ use framework::answer::{Answer, Values};
 use framework::base::checksum::split_mix;
 use framework::base::error::{Error, Result};
 use framework::base::probe::Off;
-use framework::fault_injection::{Hit, Strike, struck_trial};
+use framework::fault_injection::{InjectionRecord, Strike, struck_trial};
 use framework::graph::Graph;
 use framework::protect::{Certified, Protection};
 use framework::trial::reload::{Loader, Reload};
-use framework::trial::{Place, Plan, Trial, protected_trial};
+use framework::trial::{Placement, Trial, TrialConfig, protected_trial};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) type Make = dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Send + Sync
 pub(crate) struct Campaign {
     pub(crate) algorithm: &'static str,
     pub(crate) graph: Arc<Graph>,
-    place: Place<'static>,
+    place: Placement<'static>,
     protection: Arc<Protection>,
     make: Arc<Make>,
     /// Where a struck graph comes from again.
@@ -55,7 +55,7 @@ impl Campaign {
     pub(crate) fn new(
         algorithm: &'static str,
         graph: Arc<Graph>,
-        place: Place<'static>,
+        place: Placement<'static>,
         protection: Protection,
         make: Arc<Make>,
         loader: Arc<Loader<'static>>,
@@ -78,7 +78,7 @@ impl Campaign {
     pub(crate) fn clean(&self, runs: u32) -> Result<Clean> {
         let mut clean: Option<Clean> = None;
         for _ in 0..runs {
-            let plan = Plan { place: self.place, protection: &self.protection, resumable: None, reload: None };
+            let plan = TrialConfig { place: self.place, protection: &self.protection, resumable: None, reload: None };
             let trial = protected_trial(&self.graph, &plan, &*self.make, &|_| Off)?;
             if !trial.end.converged {
                 return Err(Error::usage("a run without a strike does not converge, so strikes have no right answer"));
@@ -121,7 +121,7 @@ impl Campaign {
         let loader = Arc::clone(&self.loader);
         let run = move || {
             let reload = Reload::from(&*loader);
-            let plan = Plan { place, protection: &protection, resumable: None, reload: Some(&reload) };
+            let plan = TrialConfig { place, protection: &protection, resumable: None, reload: Some(&reload) };
             // Nobody listens any more if the watchdog gave up.
             let _ = sender.send(struck_trial(&graph, &plan, &*make, strike));
         };
@@ -140,7 +140,7 @@ impl Campaign {
         &self,
         number: u32,
         strike: Strike,
-        ended: Result<(Result<Trial<Off>>, Option<Hit>), RecvTimeoutError>,
+        ended: Result<(Result<Trial<Off>>, Option<InjectionRecord>), RecvTimeoutError>,
         clean: &Clean,
     ) -> (Row, bool) {
         let (trial, hit, broke) = match ended {
@@ -152,7 +152,7 @@ impl Campaign {
         };
         // Of a run that is lost nobody knows what it hit.
         let is_put_in = hit.is_some() || broke.is_some();
-        let hit = hit.unwrap_or(Hit { iteration: strike.iteration, ..Hit::default() });
+        let hit = hit.unwrap_or(InjectionRecord { iteration: strike.iteration, ..InjectionRecord::default() });
         let verdict = trial.as_ref().and_then(found);
         let is_accepted = trial.as_ref().is_some_and(|trial| trial.end.converged && trial.end.is_sound);
         let is_right = trial.as_ref().is_some_and(|trial| self.is_equal(&trial.answer, clean));

@@ -17,12 +17,12 @@ use framework::base::error::Result;
 use framework::base::id::{GlobalId, LocalId};
 use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Lookup, Packed, Row};
-use framework::fault_tolerance::{Certificate, Scene};
+use framework::fault_tolerance::{Certificate, CertificateInput};
 
 /// Judges the levels of this rank's vertices.
-pub(crate) fn certify(scene: &mut Scene<'_>, source: Option<GlobalId>) -> Result<Certificate> {
-    let mut audit = Audit::of(scene);
-    audit.renew(LEVEL)?;
+pub(crate) fn certify(input: &mut CertificateInput<'_>, source: Option<GlobalId>) -> Result<Certificate> {
+    let mut audit = Audit::of(input);
+    audit.broadcast_to_ghosts(LEVEL)?;
     let source = source.and_then(|source| audit.part.local(source));
     let verdict = match audit.packed(LEVEL) {
         Packed::Bytes(levels) => judge(&audit, &levels, source),

@@ -6,7 +6,9 @@ use crate::fields::{LEVEL, UNREACHED};
 use framework::base::error::Result;
 use framework::base::id::{GlobalId, LocalId};
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, Window};
+use framework::fault_tolerance::{
+    Certificate, CertificateInput, Change, CheckInput, FaultTolerance, Redundancy, SuperstepTotals,
+};
 use framework::field::Field;
 use framework::field::State;
 use framework::partition::Part;
@@ -45,7 +47,7 @@ impl FaultTolerance for Protection {
     }
 
     /// What joins a frontier is what the next superstep consumes, and nobody joins twice.
-    fn trend(&self, before: Option<&Round>, now: &Round) -> Verdict {
+    fn trend(&self, before: Option<&SuperstepTotals>, now: &SuperstepTotals) -> Verdict {
         let expected = before.map_or(now.consumed.min(1), |before| before.active);
         let verdict = Verdict::require(now.consumed == expected, "bfs consumes the frontier it made", None, || {
             format!("{} vertices consumed, {expected} had joined", now.consumed)
@@ -58,15 +60,15 @@ impl FaultTolerance for Protection {
         })
     }
 
-    fn check(&self, window: &Window<'_>) -> Verdict {
-        let level = window.now.values(LEVEL);
-        let before = window.before.map(|(state, _)| state.values(LEVEL));
-        for v in window.part.owned_vertices() {
+    fn check(&self, input: &CheckInput<'_>) -> Verdict {
+        let level = input.now.values(LEVEL);
+        let before = input.before.map(|(state, _)| state.values(LEVEL));
+        for v in input.part.owned_vertices() {
             let now = level.get(v);
             let was = before.map_or(UNREACHED, |before| before.get(v));
             let is_kept = was == UNREACHED || was == now;
-            if !is_kept || now != UNREACHED && now > window.index {
-                let id = Some(window.ids.original(window.part.global(v)));
+            if !is_kept || now != UNREACHED && now > input.index {
+                let id = Some(input.ids.original(input.part.global(v)));
                 let rule = if is_kept { "no bfs level lies ahead of the superstep" } else { "a bfs level stays" };
                 return Verdict::require(false, rule, id, || format!("{} was {}", now as i32, was as i32));
             }
@@ -78,7 +80,7 @@ impl FaultTolerance for Protection {
         true
     }
 
-    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
-        certify(scene, self.source).map(Some)
+    fn postcheck(&self, input: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
+        certify(input, self.source).map(Some)
     }
 }

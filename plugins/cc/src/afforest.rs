@@ -110,7 +110,7 @@ impl VertexOp for HookFirst {
     label!();
     const AHEAD: u32 = 32;
     #[inline(always)]
-    fn warm(&self, _: Changing<'_, u32>, part: &Part, v: LocalId) {
+    fn prefetch(&self, _: Changing<'_, u32>, part: &Part, v: LocalId) {
         part.outgoing().prefetch_row(v);
     }
     #[inline(always)]
@@ -130,10 +130,10 @@ impl VertexOp for HookNth {
         Scalars::default().number(self.place as u32)
     }
     hooking!();
-    const IS_PICKY: bool = true;
+    const FILTERS: bool = true;
     /// Whether the two are in different trees, as far as their labels show: about half are not, unpredictably.
     #[inline(always)]
-    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
+    fn accepts(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
         label.get(v) != label.get(part.outgoing().nth_or_self(v, self.place))
     }
     #[inline(always)]
@@ -149,9 +149,9 @@ impl VertexOp for HookRoots {
         if self.keeps { "cc_kept_hook_roots" } else { Self::KERNEL }
     }
     hooking!();
-    const IS_PICKY: bool = true;
+    const FILTERS: bool = true;
     #[inline(always)]
-    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
+    fn accepts(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
         (label.get(v) == v.number()) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
@@ -173,13 +173,13 @@ impl VertexOp for HookRest {
         Scalars::default().number(self.skip.is_some().into()).number(self.skip.unwrap_or_default())
     }
     hooking!();
-    const IS_PICKY: bool = true;
+    const FILTERS: bool = true;
     #[inline(always)]
-    fn wants(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
+    fn accepts(&self, (label, _): Hooking<'_>, part: &Part, v: LocalId) -> bool {
         (self.skip != Some(label.get(v))) & (part.outgoing().degree(v) > 0)
     }
     #[inline(always)]
-    fn warm(&self, _: Hooking<'_>, part: &Part, v: LocalId) {
+    fn prefetch(&self, _: Hooking<'_>, part: &Part, v: LocalId) {
         part.outgoing().prefetch_row(v);
     }
     #[inline(always)]
@@ -200,7 +200,7 @@ impl VertexOp for Compress {
     label!();
     const AHEAD: u32 = 32;
     #[inline(always)]
-    fn warm(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) {
+    fn prefetch(&self, label: Changing<'_, u32>, part: &Part, v: LocalId) {
         if let Some(parent) = part.vertex(label.get(v)) {
             label.prefetch(parent);
         }

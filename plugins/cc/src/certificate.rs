@@ -19,19 +19,19 @@ use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Row};
-use framework::fault_tolerance::{Certificate, Scene};
+use framework::fault_tolerance::{Certificate, CertificateInput};
 use std::collections::HashMap;
 
 /// Arcs whose ends are asked for the most frequent label; chosen.
 const SAMPLES: usize = 64;
 
 /// Judges the labels of this rank's vertices; nothing without the evidence.
-pub(crate) fn certify(scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
-    let mut audit = Audit::of(scene);
+pub(crate) fn certify(input: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
+    let mut audit = Audit::of(input);
     if !audit.has(NEAR.spec()) {
         return Ok(None);
     }
-    audit.renew(LABEL)?;
+    audit.broadcast_to_ghosts(LABEL)?;
     let (part, label) = (audit.part, audit.values(LABEL));
     let frequent = most_frequent(&audit);
     let is_frequent = audit.project(LABEL, |label| u8::from(label == frequent));

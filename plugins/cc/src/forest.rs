@@ -113,9 +113,9 @@ impl<'a> Trees<'a> {
         };
         // Of the vertices shared with peers: the smallest round that any rank claims for the tree that it has them in.
         let mut earliest =
-            Buf::<u64>::zeroed(if part.ghosts() > 0 || !audit.talk.is_alone() { part.locals() } else { 0 });
+            Buf::<u64>::zeroed(if part.ghosts() > 0 || !audit.collectives.is_alone() { part.locals() } else { 0 });
         let mut heard = Vec::new();
-        audit.talk.to_owners(|ghost| [claim(self.top(ghost)).0, 0], |v, [theirs, _]| heard.push((v, theirs)))?;
+        audit.collectives.to_owners(|ghost| [claim(self.top(ghost)).0, 0], |v, [theirs, _]| heard.push((v, theirs)))?;
         for (v, theirs) in heard {
             let known = earliest[v.index()].checked_sub(1).unwrap_or(UNKNOWN).min(theirs);
             earliest[v.index()] = known.saturating_add(1);
@@ -125,7 +125,7 @@ impl<'a> Trees<'a> {
             known.min(claim(self.top(v)).0)
         };
         let mut told = Vec::new();
-        audit.talk.words_to_ghosts(of_owned, |ghost, theirs| told.push((ghost, theirs)))?;
+        audit.collectives.words_to_ghosts(of_owned, |ghost, theirs| told.push((ghost, theirs)))?;
         for (ghost, theirs) in told {
             earliest[ghost.index()] = theirs.saturating_add(1);
         }

@@ -97,7 +97,7 @@ impl GraphAlgorithm for Cc {
         fields
     }
 
-    fn keep_evidence(&mut self) {
+    fn enable_certificate_fields(&mut self) {
         self.keeps = true;
     }
 
@@ -155,7 +155,7 @@ impl GraphAlgorithm for Cc {
             step.for_each_local(&Settle);
         }
         step.for_each_local(&Follow);
-        step.touch_all();
+        step.mark_all_dirty();
         Ok(Tally::active(1))
     }
 

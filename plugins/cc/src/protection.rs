@@ -4,7 +4,7 @@ use crate::certificate::certify;
 use crate::fields::LABEL;
 use framework::base::error::Result;
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::{Certificate, FaultTolerance, Scene, Window};
+use framework::fault_tolerance::{Certificate, CertificateInput, CheckInput, FaultTolerance};
 
 /// From this superstep on labels are global numbers; before, local ones.
 const NAMED: u32 = 4;
@@ -13,17 +13,17 @@ const NAMED: u32 = 4;
 pub(crate) struct Protection;
 
 impl FaultTolerance for Protection {
-    fn check(&self, window: &Window<'_>) -> Verdict {
-        let (part, label) = (window.part, window.now.values(LABEL));
+    fn check(&self, input: &CheckInput<'_>) -> Verdict {
+        let (part, label) = (input.part, input.now.values(LABEL));
         // Numbers of another kind cannot be compared.
-        let before = window.before.filter(|(_, index)| (*index < NAMED) == (window.index < NAMED));
+        let before = input.before.filter(|(_, index)| (*index < NAMED) == (input.index < NAMED));
         let before = before.map(|(state, _)| state.values(LABEL));
         for v in part.owned_vertices() {
             let now = label.get(v);
-            let own = if window.index < NAMED { v.number() } else { part.global(v).0 };
+            let own = if input.index < NAMED { v.number() } else { part.global(v).0 };
             let was = before.map_or(own, |before| before.get(v));
             if now > own || now > was {
-                let id = Some(window.ids.original(part.global(v)));
+                let id = Some(input.ids.original(part.global(v)));
                 let rule = if now > own { "a cc label is at most its vertex" } else { "a cc label never rises" };
                 return Verdict::require(false, rule, id, || format!("{now} is above {}", own.min(was)));
             }
@@ -35,7 +35,7 @@ impl FaultTolerance for Protection {
         true
     }
 
-    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
-        certify(scene)
+    fn postcheck(&self, input: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
+        certify(input)
     }
 }

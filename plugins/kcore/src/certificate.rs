@@ -26,19 +26,19 @@ use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Lookup, Packed, Row};
-use framework::fault_tolerance::{Certificate, Scene};
+use framework::fault_tolerance::{Certificate, CertificateInput};
 use std::collections::BTreeMap;
 
 /// The first and the last step of a core number.
 type Stretch = (u32, u32);
 
 /// Judges this rank's part; nothing without the steps.
-pub(crate) fn certify(scene: &mut Scene<'_>, k: Option<u32>) -> Result<Option<Certificate>> {
-    let mut audit = Audit::of(scene);
+pub(crate) fn certify(input: &mut CertificateInput<'_>, k: Option<u32>) -> Result<Option<Certificate>> {
+    let mut audit = Audit::of(input);
     if !audit.has(STEP.spec()) {
         return Ok(None);
     }
-    audit.renew(STEP)?;
+    audit.broadcast_to_ghosts(STEP)?;
     let verdict = match audit.packed(STEP) {
         Packed::Bytes(steps) => judge(&mut audit, &steps, k),
         Packed::Shorts(steps) => judge(&mut audit, &steps, k),
@@ -94,7 +94,7 @@ fn all_cores<L: Lookup>(audit: &mut Audit<'_>, steps: &L) -> Result<Verdict> {
         .flat_map(|(core, &(first, last))| [core as u64, first.into(), last.into()])
         .collect();
     let mut stretches: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for triple in audit.talk.gather(&mine)?.iter().flat_map(|words| words.chunks_exact(3)) {
+    for triple in audit.collectives.gather(&mine)?.iter().flat_map(|words| words.chunks_exact(3)) {
         let (first, last) = stretches.entry(triple[0]).or_insert((u64::MAX, 0));
         (*first, *last) = ((*first).min(triple[1]), (*last).max(triple[2]));
     }

@@ -120,7 +120,7 @@ impl EdgeOp for Peel {
     }
     #[inline(always)]
     fn edge<A: Access>(&self, (degree, ..): Self::View<'_>, dst: LocalId) -> bool {
-        if A::ALONE {
+        if A::IS_SEQUENTIAL {
             // Whether a neighbour is still there cannot be predicted, so nothing branches on it.
             let was = degree.get(dst);
             degree.set(dst, was - u32::from(was > self.level));
@@ -180,7 +180,7 @@ impl GraphAlgorithm for KCore {
         fields
     }
 
-    fn keep_evidence(&mut self) {
+    fn enable_certificate_fields(&mut self) {
         self.keeps = true;
     }
 
@@ -199,7 +199,7 @@ impl GraphAlgorithm for KCore {
     }
 
     fn superstep(&mut self, step: &mut Step<'_>) -> Result<Tally> {
-        step.sift(&Lose { level: self.level });
+        step.filter_changed(&Lose { level: self.level });
         self.is_peeled |= step.total.carry.value() > 0.0;
         let (mut carry, mut least) = (Sum::default(), step.total.least);
         let tally = if step.total.active == 0 {
@@ -274,11 +274,11 @@ impl GraphAlgorithm for KCore {
         verify(graph, self.k, answer)
     }
 
-    fn memory(&self) -> Vec<u64> {
+    fn save(&self) -> Vec<u64> {
         vec![self.level.into(), self.is_peeled.into()]
     }
 
-    fn recall(&mut self, memory: &[u64]) {
+    fn restore(&mut self, memory: &[u64]) {
         if let [level, is_peeled] = *memory {
             self.level = u32::try_from(level).unwrap_or(u32::MAX);
             self.is_peeled = is_peeled != 0;

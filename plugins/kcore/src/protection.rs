@@ -6,7 +6,9 @@ use crate::fields::DEGREE;
 use framework::base::error::Result;
 use framework::base::id::LocalId;
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Redundancy, Round, Scene, Window};
+use framework::fault_tolerance::{
+    Certificate, CertificateInput, Change, CheckInput, FaultTolerance, Redundancy, SuperstepTotals,
+};
 use framework::field::State;
 use framework::partition::Part;
 
@@ -41,22 +43,22 @@ impl FaultTolerance for Protection {
     }
 
     /// A vertex leaves once.
-    fn trend(&self, _: Option<&Round>, now: &Round) -> Verdict {
+    fn trend(&self, _: Option<&SuperstepTotals>, now: &SuperstepTotals) -> Verdict {
         Verdict::require(now.consumed_so_far <= now.vertices, "a vertex leaves once in kcore", None, || {
             format!("{} left, there are {}", now.consumed_so_far, now.vertices)
         })
     }
 
-    fn check(&self, window: &Window<'_>) -> Verdict {
-        let (part, degree) = (window.part, window.now.values(DEGREE));
-        let before = window.before.map(|(state, _)| state.values(DEGREE));
+    fn check(&self, input: &CheckInput<'_>) -> Verdict {
+        let (part, degree) = (input.part, input.now.values(DEGREE));
+        let before = input.before.map(|(state, _)| state.values(DEGREE));
         let floor = self.k.map_or(0, |k| u64::from(k) - 1);
         for v in part.owned_vertices() {
             let now = degree.get(v);
             let most = part.outgoing().degree(v).max(floor);
             let is_lower = before.is_none_or(|before| now <= before.get(v));
             if u64::from(now) > most || !is_lower {
-                let id = Some(window.ids.original(part.global(v)));
+                let id = Some(input.ids.original(part.global(v)));
                 let rule = if is_lower { "a kcore degree counts neighbours" } else { "a kcore degree never rises" };
                 return Verdict::require(false, rule, id, || format!("{now} of at most {most}"));
             }
@@ -68,7 +70,7 @@ impl FaultTolerance for Protection {
         true
     }
 
-    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
-        certify(scene, self.k)
+    fn postcheck(&self, input: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
+        certify(input, self.k)
     }
 }

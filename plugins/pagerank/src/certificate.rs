@@ -22,7 +22,7 @@ use framework::base::id::LocalId;
 use framework::base::sum::Sum;
 use framework::base::verdict::Verdict;
 use framework::certify::{Audit, Row};
-use framework::fault_tolerance::{Certificate, Scene};
+use framework::fault_tolerance::{Certificate, CertificateInput};
 
 /// What each thread adds up.
 #[derive(Default)]
@@ -38,8 +38,8 @@ struct Moved {
 }
 
 /// Judges the ranks of this rank's vertices.
-pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Result<Certificate> {
-    let mut audit = Audit::of(scene);
+pub(crate) fn certify(input: &mut CertificateInput<'_>, damping: f64, tolerance: f64) -> Result<Certificate> {
+    let mut audit = Audit::of(input);
     let part = audit.part;
     let n = part.graph_vertices().max(1) as f64;
     let outgoing = part.outgoing();
@@ -54,7 +54,7 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
         sum.merge(own);
         sum
     });
-    let sinks = audit.talk.sum(sinks)?.value();
+    let sinks = audit.collectives.sum(sinks)?.value();
     let base = (1.0 - damping + damping * sinks) / n;
     let next = |row: Row<'_>| base + damping * row.fold_in_strands(0.0, |sum, u| sum + brought.get(u), |a, b| a + b);
     let scan = audit.scan(RANK, |v, found, row, moved: &mut Moved| {
@@ -74,9 +74,10 @@ pub(crate) fn certify(scene: &mut Scene<'_>, damping: f64, tolerance: f64) -> Re
         moved.degree = moved.degree.max(own.degree);
         moved.worst = [moved.worst, own.worst].into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0));
     }
-    let change = audit.talk.sum(moved.change)?.value();
-    let sum = audit.talk.sum(moved.sum)?.value();
-    let degree = audit.talk.gather(&[moved.degree])?.into_iter().flatten().fold(0, u64::max).min(part.graph_arcs());
+    let change = audit.collectives.sum(moved.change)?.value();
+    let sum = audit.collectives.sum(moved.sum)?.value();
+    let degree =
+        audit.collectives.gather(&[moved.degree])?.into_iter().flatten().fold(0, u64::max).min(part.graph_arcs());
     if part.graph_vertices() == 0 {
         return Ok(audit.close(Verdict::Sound));
     }

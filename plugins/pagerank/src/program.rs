@@ -24,7 +24,7 @@ use framework::base::verdict::Verdict;
 use framework::fault_tolerance::FaultTolerance;
 use framework::field::{Bind, Changing, FieldSpec, Frozen};
 use framework::graph::{Graph, View};
-use framework::op::{Access, GatherOp, Scalars, Settled, VertexOp};
+use framework::op::{Access, GatherOp, GatherResult, Scalars, VertexOp};
 use framework::partition::Part;
 use framework::step::Layout;
 use framework::step::Step;
@@ -93,16 +93,16 @@ impl GatherOp for Round {
         share.get(src)
     }
     #[inline(always)]
-    fn warm(&self, (share, _): Self::View<'_>, src: LocalId) {
+    fn prefetch(&self, (share, _): Self::View<'_>, src: LocalId) {
         share.prefetch(src);
     }
     #[inline(always)]
-    fn settle(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> Settled {
+    fn settle(&self, (share, next): Self::View<'_>, v: LocalId, degree: u64, sum: f64) -> GatherResult {
         let divisor = divisor(degree);
         let rank = self.base + self.damping * sum;
         let moved = (rank - share.get(v) * divisor).abs();
         next.set(v, rank / divisor);
-        Settled { value: rank, moved, carry: (degree == 0).then_some(rank) }
+        GatherResult { value: rank, moved, carry: (degree == 0).then_some(rank) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::certificate::certify;
 use crate::fields::{SHARE, divisor};
 use framework::base::error::Result;
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::{Certificate, Change, FaultTolerance, Round, Scene, Window};
+use framework::fault_tolerance::{Certificate, CertificateInput, Change, CheckInput, FaultTolerance, SuperstepTotals};
 
 /// The rules of PageRank.
 pub(crate) struct Protection {
@@ -19,7 +19,7 @@ pub(crate) struct Protection {
 }
 
 /// What rounding may do to a sum.
-fn rho(round: &Round) -> f64 {
+fn rho(round: &SuperstepTotals) -> f64 {
     let n = round.vertices as f64;
     (round.in_degree_max as f64 + 4096.0 + n / 4096.0) * (-52f64).exp2()
 }
@@ -34,7 +34,7 @@ impl FaultTolerance for Protection {
         Some((1.0 - self.damping) / vertices.max(1) as f64 * (1.0 - (-50f64).exp2()))
     }
 
-    fn trend(&self, before: Option<&Round>, now: &Round) -> Verdict {
+    fn trend(&self, before: Option<&SuperstepTotals>, now: &SuperstepTotals) -> Verdict {
         let rho = rho(now);
         let off = (now.mass - 1.0).abs();
         let verdict =
@@ -50,19 +50,19 @@ impl FaultTolerance for Protection {
 
     /// The first round moves the ranks by at most 2, each later one by the damping times that and rounding: a run whose limit lies where
     /// even that is below the tolerance is always done. `--max-iterations` may be smaller, and the tolerance below rounding.
-    fn converges(&self, last: &Round) -> bool {
+    fn converges(&self, last: &SuperstepTotals) -> bool {
         2.0 * self.damping.powf(f64::from(last.index)) + rho(last) / (1.0 - self.damping) <= self.tolerance
     }
 
-    fn check(&self, window: &Window<'_>) -> Verdict {
-        let part = window.part;
-        let share = window.now.values(SHARE);
+    fn check(&self, input: &CheckInput<'_>) -> Verdict {
+        let part = input.part;
+        let share = input.now.values(SHARE);
         let least = self.floor(part.graph_vertices()).unwrap_or(0.0);
         for v in part.owned_vertices() {
             let rank = share.get(v) * divisor(part.outgoing().degree(v));
             // A rank is at most the sum, which rounding keeps below 1 + 2^-10 for any graph that fits.
             if !(rank >= least && rank <= 1.001) {
-                let id = Some(window.ids.original(part.global(v)));
+                let id = Some(input.ids.original(part.global(v)));
                 return Verdict::require(false, "a rank lies between its floor and 1", id, || format!("{rank:e}"));
             }
         }
@@ -73,7 +73,7 @@ impl FaultTolerance for Protection {
         true
     }
 
-    fn postcheck(&self, scene: &mut Scene<'_>) -> Result<Option<Certificate>> {
-        certify(scene, self.damping, self.tolerance).map(Some)
+    fn postcheck(&self, input: &mut CertificateInput<'_>) -> Result<Option<Certificate>> {
+        certify(input, self.damping, self.tolerance).map(Some)
     }
 }

@@ -26,7 +26,7 @@ pub(super) use write::replace_file;
 
 use super::{Csr, Graph, Ids, Incoming};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{Array, Buf, Plain};
+use crate::base::memory::{Array, Buf, Pod};
 use header::{HEADER, Kind, Place};
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -74,7 +74,7 @@ impl Backing<'_> {
     }
 }
 
-trait Number: Plain {
+trait Number: Pod {
     fn from_bytes(bytes: &[u8]) -> Self;
 }
 

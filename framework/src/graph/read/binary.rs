@@ -91,10 +91,10 @@ impl Rows<'_> {
         }
         let parts: Vec<Result<Vec<(u32, u32)>, String>> = stretches
             .into_par_iter()
-            .map(|stretch| {
-                let arcs = self.offset(stretch.end) - self.offset(stretch.start);
+            .map(|row_range| {
+                let arcs = self.offset(row_range.end) - self.offset(row_range.start);
                 let mut pairs = Vec::with_capacity(arcs as usize);
-                for u in stretch {
+                for u in row_range {
                     let row = &self.targets[4 * self.offset(u) as usize..4 * self.offset(u + 1) as usize];
                     for four in row.chunks_exact(4) {
                         let v = u32::from_le_bytes(four.try_into().expect("four bytes"));

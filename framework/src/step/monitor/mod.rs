@@ -9,9 +9,9 @@
 mod score;
 mod gather;
 
-pub(crate) use gather::{Book, Totals, WatchedBook};
+pub(crate) use gather::{GatherAccumulator, MonitoredTotals, Totals};
 pub use score::Weights;
-pub(crate) use score::{Needed, Score};
+pub(crate) use score::{CriticalThresholds, Score};
 
 use crate::base::checksum::mix;
 use crate::base::error::Result;
@@ -21,7 +21,7 @@ use crate::device::{GatherMarks, GuardTerms, Replicas, Summary, word};
 use crate::fault_tolerance::{Change, FaultTolerance, Redundancy};
 use crate::field::State;
 use crate::field::{Bind, Column, Fields, Value};
-use crate::host::Line;
+use crate::host::CachePadded;
 use crate::host::access::{at, vertices_of};
 use crate::partition::{Part, Rows};
 use crate::step::Step;
@@ -39,32 +39,32 @@ const PIECE: usize = 64;
 const PASSED_MAX: u32 = 64;
 
 /// Watches the operators of one rank.
-pub(crate) struct Watch {
+pub(crate) struct OperatorMonitor {
     pub(crate) rules: Arc<dyn FaultTolerance>,
     score: Score,
     budget: f64,
     /// Arcs that replicas may still read.
     allowance: f64,
-    once: Option<Once>,
+    once: Option<SetOnceField>,
     /// Checksum of the set-once field over owned vertices.
     pub(crate) sum: u64,
     floor: f64,
     /// The most that the superstep before moved any vertex of any rank.
     pub(crate) largest: f64,
     /// Of the superstep under way.
-    pub(crate) seen: Seen,
+    pub(crate) counts: MonitorCounts,
     chosen: Vec<LocalId>,
     /// Where moves make vertices critical.
     least_changes: Vec<f64>,
 }
 
 /// What may still be repeated.
-struct Left<'a> {
+struct RemainingBudget<'a> {
     vertices: u64,
     arcs: &'a mut f64,
 }
 
-impl Left<'_> {
+impl RemainingBudget<'_> {
     fn takes(&mut self, degree: u64) -> bool {
         let cost = degree.max(1) as f64;
         let fits = self.vertices > 0 && cost <= *self.arcs;
@@ -97,14 +97,14 @@ fn append_drawn<'q>(
 
 /// The set-once field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Once {
+pub(crate) struct SetOnceField {
     pub(crate) slot: usize,
     pub(crate) initial: u64,
 }
 
 /// What was seen in one superstep.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct MonitorCounts {
     pub(crate) critical: u64,
     pub(crate) assigned: u64,
     pub(crate) differing: u64,
@@ -119,30 +119,42 @@ pub(crate) struct Seen {
     pub(crate) marking: Option<(Instant, Instant)>,
 }
 
-impl Watch {
+impl OperatorMonitor {
     pub(crate) fn new(
         rules: Arc<dyn FaultTolerance>,
         score: Score,
         budget: f64,
         fields: &Fields,
         part: &Part,
-    ) -> Watch {
+    ) -> OperatorMonitor {
         let once = rules.set_once().map(|field| field.spec()).and_then(|spec| {
             let slot = fields.specs().iter().position(|own| own.name == spec.name)?;
-            Some(Once { slot, initial: spec.initial_bits() })
+            Some(SetOnceField { slot, initial: spec.initial_bits() })
         });
         let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
-        let (seen, chosen) = (Seen::default(), Vec::new());
+        let (counts, chosen) = (MonitorCounts::default(), Vec::new());
         let least_changes = if rules.change() == Change::Moved { score.least_changes() } else { Vec::new() };
-        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen, least_changes }
+        OperatorMonitor {
+            rules,
+            score,
+            budget,
+            allowance: 0.0,
+            once,
+            sum: 0,
+            floor,
+            largest: 0.0,
+            counts,
+            chosen,
+            least_changes,
+        }
     }
 
-    pub(crate) fn set_once(&self) -> Option<Once> {
+    pub(crate) fn set_once(&self) -> Option<SetOnceField> {
         self.once
     }
 
     /// An operator is about to consume a frontier and to read about `reads` arcs for it.
-    pub(crate) fn at_frontier(&mut self, step: &Step<'_>, vertices: u64, reads: u64) {
+    pub(crate) fn before_consume(&mut self, step: &Step<'_>, vertices: u64, reads: u64) {
         let over = self.rules.redundancy();
         let Change::Uniform(change) = self.rules.change() else { return };
         if over == Redundancy::None {
@@ -152,7 +164,7 @@ impl Watch {
         let part = step.part;
         let rows = if over == Redundancy::OverIncoming { part.incoming() } else { part.outgoing() };
         let least = self.score.least_degree(change);
-        let busy = step.consumed().min(part.owned() as u64) + self.seen.assigned;
+        let busy = step.consumed().min(part.owned() as u64) + self.counts.assigned;
         let capacity = (part.owned() as u64).saturating_sub(busy);
         self.allowance += self.budget * reads as f64;
         if self.budget >= 1.0 {
@@ -165,12 +177,12 @@ impl Watch {
             step.frontier.for_each_owned(part, |v| count += u64::from(self.score.reaches(part, v, least)));
             count
         };
-        self.seen.critical += critical;
+        self.counts.critical += critical;
         self.chosen.clear();
         if critical > 0 {
             self.choose(step, rows, vertices, least, capacity);
         }
-        self.seen.marking = Some((self.seen.marking.map_or(begin, |(first, _)| first), Instant::now()));
+        self.counts.marking = Some((self.counts.marking.map_or(begin, |(first, _)| first), Instant::now()));
         if !self.chosen.is_empty() {
             self.repeat(step, rows);
         }
@@ -184,7 +196,7 @@ impl Watch {
         }
         let (score, part, index) = (self.score, step.part, u64::from(step.index));
         let (chosen, mut passed) = (&mut self.chosen, 0);
-        let mut left = Left { vertices: capacity, arcs: &mut self.allowance };
+        let mut left = RemainingBudget { vertices: capacity, arcs: &mut self.allowance };
         if let Some(words) = step.frontier.words(part) {
             let skip = (mix(0, index) % words.len().max(1) as u64) as usize;
             let places = (skip..words.len()).chain(0..skip);
@@ -207,7 +219,8 @@ impl Watch {
             append_drawn(queues, chosen, is_drawn);
         } else {
             let pieces: Vec<&[LocalId]> = queues.flat_map(|queue| queue.chunks(ALONE_VERTICES as usize)).collect();
-            let mut drawn: Vec<Line<Vec<LocalId>>> = (0..step.pool.threads()).map(|_| Line(Vec::new())).collect();
+            let mut drawn: Vec<CachePadded<Vec<LocalId>>> =
+                (0..step.pool.threads()).map(|_| CachePadded(Vec::new())).collect();
             step.pool.chunks_with(&mut drawn, pieces.len(), |drawn, piece| {
                 append_drawn([pieces[piece]], drawn, is_drawn);
             });
@@ -234,23 +247,23 @@ impl Watch {
                 rules.repeat(part, state, index, pieces[piece], &mut |v| differs(v));
             });
         }
-        self.seen.assigned += chosen.len() as u64;
-        self.seen.differing += count.into_inner();
-        self.seen.first_differing = self.seen.first_differing.or(part.vertex(first.into_inner()));
+        self.counts.assigned += chosen.len() as u64;
+        self.counts.differing += count.into_inner();
+        self.counts.first_differing = self.counts.first_differing.or(part.vertex(first.into_inner()));
     }
 
     /// What a visit wrote down.
-    pub(crate) fn visited(&mut self, visits: &SharedVisits) {
+    pub(crate) fn visited(&mut self, visits: &SharedVisitChecksum) {
         self.sum = self.sum.wrapping_add(visits.sum.load(Relaxed));
     }
 
     /// An owned vertex takes `value` outside a visit: from an offer, or in `init`.
-    pub(crate) fn taken(&mut self, slot: usize, v: LocalId, before: u64, now: u64) {
+    pub(crate) fn record_write(&mut self, slot: usize, v: LocalId, before: u64, now: u64) {
         let Some(once) = self.once.filter(|once| once.slot == slot) else { return };
         self.sum = self.sum.wrapping_add(term(v, now)).wrapping_sub(once.term_unless_initial(v, before));
         if before != once.initial {
-            self.seen.set_twice += 1;
-            self.seen.first_twice = self.seen.first_twice.or(Some(v));
+            self.counts.set_twice += 1;
+            self.counts.first_twice = self.counts.first_twice.or(Some(v));
         }
     }
 
@@ -275,7 +288,7 @@ impl Watch {
     }
 
     /// What a device adds up in a superstep.
-    pub(crate) fn take_in(&mut self, summary: &Summary, part: &Part) {
+    pub(crate) fn apply_summary(&mut self, summary: &Summary, part: &Part) {
         let words = &summary.words;
         let first = |place: usize| {
             let number = u32::try_from(!words[place]).ok();
@@ -283,21 +296,21 @@ impl Watch {
         };
         let always = if self.rules.change() == Change::Moved { self.score.always() } else { 0 };
         self.sum = self.sum.wrapping_add(words[word::VISITED]);
-        let seen = &mut self.seen;
-        seen.critical = words[word::CRITICAL].wrapping_add(always);
-        (seen.assigned, seen.below) = (words[word::ASSIGNED], words[word::BELOW]);
-        (seen.differing, seen.first_differing) = (words[word::DIFFERING], first(word::FIRST_DIFFERING));
-        (seen.set_twice, seen.first_twice) = (words[word::SET_TWICE], first(word::FIRST_TWICE));
-        seen.largest = f64::from_bits(words[word::LARGEST]);
-        seen.mass = Sum::from_bits([words[word::MASS], words[word::MASS + 1]]).value();
+        let counts = &mut self.counts;
+        counts.critical = words[word::CRITICAL].wrapping_add(always);
+        (counts.assigned, counts.below) = (words[word::ASSIGNED], words[word::BELOW]);
+        (counts.differing, counts.first_differing) = (words[word::DIFFERING], first(word::FIRST_DIFFERING));
+        (counts.set_twice, counts.first_twice) = (words[word::SET_TWICE], first(word::FIRST_TWICE));
+        counts.largest = f64::from_bits(words[word::LARGEST]);
+        counts.mass = Sum::from_bits([words[word::MASS], words[word::MASS + 1]]).value();
     }
 
     /// What a gather's vertices must move by to be critical; those that are critical however little they move are counted here.
-    pub(crate) fn needed(&mut self) -> Needed<'_> {
+    pub(crate) fn thresholds(&mut self) -> CriticalThresholds<'_> {
         if self.rules.change() == Change::Moved {
-            self.seen.critical += self.score.always();
+            self.counts.critical += self.score.always();
         }
-        Needed { score: self.score, by_degree: &self.least_changes, whole: self.whole() }
+        CriticalThresholds { score: self.score, by_degree: &self.least_changes, whole: self.whole() }
     }
 
     /// The move that counts as a change of 1; infinite where moves do not count.
@@ -307,15 +320,15 @@ impl Watch {
     }
 
     /// Takes in what a thread's book of a gather says.
-    pub(crate) fn settle(&mut self, book: &WatchedBook) {
-        self.seen.mass += book.mass;
-        self.seen.below += u64::from(book.low < self.floor);
-        self.seen.critical += book.raised;
-        self.seen.largest = self.seen.largest.max(book.largest);
+    pub(crate) fn settle(&mut self, accumulator: &MonitoredTotals) {
+        self.counts.mass += accumulator.mass;
+        self.counts.below += u64::from(accumulator.low < self.floor);
+        self.counts.critical += accumulator.raised;
+        self.counts.largest = self.counts.largest.max(accumulator.largest);
     }
 }
 
-impl Once {
+impl SetOnceField {
     fn term_unless_initial(self, v: LocalId, bits: u64) -> u64 {
         if bits == self.initial { 0 } else { term(v, bits) }
     }
@@ -351,31 +364,31 @@ fn hashed(bits: u64) -> u64 {
 }
 
 /// Whether visits are watched: chosen once a call, compiled apart.
-pub(crate) trait Witness {
-    type Over<'a>: See;
-    fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Self::Over<'a>;
+pub(crate) trait ObserverKind {
+    type Over<'a>: VisitObserver;
+    fn over<'a>(bind: &Bind<'a>, part: &Part, monitor: Option<&OperatorMonitor>) -> Self::Over<'a>;
 }
 
 /// Looks at vertices that were just visited.
-pub(crate) trait See: Copy + Sync {
-    const SEES: bool;
-    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits);
+pub(crate) trait VisitObserver: Copy + Sync {
+    const OBSERVES: bool;
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut VisitChecksum);
 }
 
 /// What one thread saw: the checksum of the values set.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Visits {
+pub(crate) struct VisitChecksum {
     sum: u64,
     /// Weights of the latest vertices, which all have this value.
     weights: u64,
     value: u32,
 }
 
-impl Visits {
+impl VisitChecksum {
     #[inline(always)]
     fn add(&mut self, v: LocalId, value: u32) {
         if value != self.value {
-            *self = Visits { sum: self.sum(), weights: 0, value };
+            *self = VisitChecksum { sum: self.sum(), weights: 0, value };
         }
         self.weights = self.weights.wrapping_add(weight(v));
     }
@@ -387,14 +400,14 @@ impl Visits {
 
 /// What all saw.
 #[derive(Default)]
-pub(crate) struct SharedVisits {
+pub(crate) struct SharedVisitChecksum {
     sum: AtomicU64,
 }
 
-impl SharedVisits {
+impl SharedVisitChecksum {
     #[inline(always)]
-    pub(crate) fn add<S: See>(&self, own: &Visits) {
-        if S::SEES {
+    pub(crate) fn add<S: VisitObserver>(&self, own: &VisitChecksum) {
+        if S::OBSERVES {
             self.sum.fetch_add(own.sum(), Relaxed);
         }
     }
@@ -402,45 +415,46 @@ impl SharedVisits {
 
 /// Nobody looks.
 #[derive(Clone, Copy)]
-pub(crate) struct Blind;
+pub(crate) struct NoObserver;
 
-impl Witness for Blind {
-    type Over<'a> = Blind;
+impl ObserverKind for NoObserver {
+    type Over<'a> = NoObserver;
     #[inline(always)]
-    fn over<'a>(_: &Bind<'a>, _: &Part, _: Option<&Watch>) -> Blind {
-        Blind
+    fn over<'a>(_: &Bind<'a>, _: &Part, _: Option<&OperatorMonitor>) -> NoObserver {
+        NoObserver
     }
 }
 
-impl See for Blind {
-    const SEES: bool = false;
+impl VisitObserver for NoObserver {
+    const OBSERVES: bool = false;
     #[inline(always)]
-    fn look(self, _: impl Iterator<Item = LocalId>, _: &mut Visits) {}
+    fn look(self, _: impl Iterator<Item = LocalId>, _: &mut VisitChecksum) {}
 }
 
 /// The set-once field is looked at after a visit.
-pub(crate) struct Eyes;
+pub(crate) struct WithChecksum;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Looking<'a> {
+pub(crate) struct ChecksumObserver<'a> {
     values: &'a [AtomicU32],
     ghost_base: u32,
 }
 
-impl Witness for Eyes {
-    type Over<'a> = Looking<'a>;
-    fn over<'a>(bind: &Bind<'a>, part: &Part, watch: Option<&Watch>) -> Looking<'a> {
-        let values = watch.and_then(Watch::set_once).map_or(&[][..], |once| once.values(bind.column(once.slot)));
+impl ObserverKind for WithChecksum {
+    type Over<'a> = ChecksumObserver<'a>;
+    fn over<'a>(bind: &Bind<'a>, part: &Part, monitor: Option<&OperatorMonitor>) -> ChecksumObserver<'a> {
+        let values =
+            monitor.and_then(OperatorMonitor::set_once).map_or(&[][..], |once| once.values(bind.column(once.slot)));
         // Without values there is nothing to look at, as at a ghost.
-        Looking { values, ghost_base: if values.is_empty() { 0 } else { part.ghost_base() } }
+        ChecksumObserver { values, ghost_base: if values.is_empty() { 0 } else { part.ghost_base() } }
     }
 }
 
-impl See for Looking<'_> {
-    const SEES: bool = true;
+impl VisitObserver for ChecksumObserver<'_> {
+    const OBSERVES: bool = true;
     /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
     #[inline(always)]
-    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut Visits) {
+    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut VisitChecksum) {
         let mut own = *visits;
         for v in visited.filter(|v| v.number() < self.ghost_base) {
             own.add(v, at(self.values, v).load(Relaxed));
@@ -454,11 +468,11 @@ impl Step<'_> {
     ///
     /// # Errors
     /// When the device has no memory for it.
-    pub(crate) fn install(&mut self, watch: Watch, is_timed: bool) -> Result<()> {
+    pub(crate) fn install(&mut self, monitor: OperatorMonitor, is_timed: bool) -> Result<()> {
         if let Some(device) = &mut self.device {
-            device.guard(watch.terms(is_timed))?;
+            device.guard(monitor.terms(is_timed))?;
         }
-        self.watch = Some(Box::new(watch));
+        self.monitor = Some(Box::new(monitor));
         Ok(())
     }
 }
@@ -475,7 +489,7 @@ mod tests {
             place in any::<prop::sample::Index>(),
             flip in 1u32..,
         ) {
-            let mut visits = Visits::default();
+            let mut visits = VisitChecksum::default();
             (0..).map(LocalId::new).zip(&values).for_each(|(v, &value)| visits.add(v, value));
             let sum = |values: &[u32]| {
                 let terms = (0..).map(LocalId::new).zip(values).map(|(v, &value)| term(v, value.into()));

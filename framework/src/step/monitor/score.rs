@@ -103,7 +103,7 @@ impl Score {
         self.both
     }
 
-    /// For the kernels of a device; `whole` as in [`Needed`].
+    /// For the kernels of a device; `whole` as in [`CriticalThresholds`].
     pub(crate) fn on_device(&self, floor: f64, whole: f64) -> GatherMarks {
         let Weights { a, b, t } = self.weights;
         let log_most = (self.degree_max as f64).ln_1p();
@@ -114,7 +114,7 @@ impl Score {
         GatherMarks { floor, cutoff, whole, a, b, t, log_most, always_from, both }
     }
 
-    /// Those changes by degree, for `Needed`.
+    /// Those changes by degree, for `CriticalThresholds`.
     pub(crate) fn least_changes(&self) -> Vec<f64> {
         (0..=self.degree_max.min(BY_DEGREE)).map(|degree| self.least_change(degree)).collect()
     }
@@ -124,14 +124,14 @@ impl Score {
 const BY_DEGREE: u64 = 4096;
 
 /// How far vertices must move to be critical, where they are not so without.
-pub(crate) struct Needed<'m> {
+pub(crate) struct CriticalThresholds<'m> {
     pub(crate) score: Score,
     pub(crate) by_degree: &'m [f64],
     /// The move that counts as a change of 1; infinite where moves do not count.
     pub(crate) whole: f64,
 }
 
-impl Needed<'_> {
+impl CriticalThresholds<'_> {
     /// Whether `v`, which has so many arcs out and moved by that much, is critical and would not be if it had not moved.
     #[inline(always)]
     pub(crate) fn is_raised(&self, part: &Part, v: LocalId, out: u64, moved: f64) -> bool {

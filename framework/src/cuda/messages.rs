@@ -22,7 +22,7 @@ const HEAD: usize = 16;
 
 /// How messages to a peer travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reach {
+pub(super) enum PeerAccess {
     /// Kernels write them where the peer reads them.
     Mapped,
     /// The driver copies them.
@@ -31,13 +31,13 @@ pub(super) enum Reach {
 
 /// Where the ranks of a trial find each other's boxes, and which devices reach which.
 #[derive(Default, Debug)]
-pub(super) struct Board {
-    boxes: Mutex<HashMap<usize, Weak<Mailbox>>>,
-    pub(super) reaches: Mutex<HashMap<(usize, usize), Reach>>,
+pub(super) struct PeerRegistry {
+    boxes: Mutex<HashMap<usize, Weak<ReceiveBuffers>>>,
+    pub(super) reaches: Mutex<HashMap<(usize, usize), PeerAccess>>,
 }
 
 /// A rank's boxes. Kept by all ranks that write to them, so that none is freed under a message.
-pub(super) struct Mailbox {
+pub(super) struct ReceiveBuffers {
     pub(super) context: Arc<Context>,
     /// `None` only while it is dropped.
     pub(super) content: Option<Content>,
@@ -54,19 +54,19 @@ pub(super) struct Content {
     pub(super) read: [Event; 2],
 }
 
-impl std::fmt::Debug for Mailbox {
+impl std::fmt::Debug for ReceiveBuffers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the boxes of a rank on {}", self.context.info.label())
     }
 }
 
-impl Mailbox {
+impl ReceiveBuffers {
     pub(super) fn content(&self) -> &Content {
         self.content.as_ref().expect("it is taken by drop only")
     }
 }
 
-impl Drop for Mailbox {
+impl Drop for ReceiveBuffers {
     fn drop(&mut self) {
         // The last rank that lets go may be on another device.
         let content = self.content.take();
@@ -92,8 +92,8 @@ impl Sizes {
             if words == 0 { 0 } else { 1 + words }
         };
         let words = [words(&|spec| spec.share.offers().is_some()), words(&|spec| spec.share.copies())];
-        let ghosts: Vec<usize> = (0..routes.peers()).map(|peer| routes.ghosts_of(peer).len()).collect();
-        let copied: Vec<usize> = (0..routes.peers()).map(|peer| routes.copied_to(peer).len()).collect();
+        let ghosts: Vec<usize> = (0..routes.ranks()).map(|peer| routes.ghosts_of(peer).len()).collect();
+        let copied: Vec<usize> = (0..routes.ranks()).map(|peer| routes.copied_to(peer).len()).collect();
         let region = |entries: usize, words: usize| {
             if entries * words == 0 { 0 } else { (HEAD + entries * words * 4).next_multiple_of(HEAD) }
         };
@@ -112,7 +112,7 @@ impl Sizes {
         }
     }
 
-    pub(super) fn peers(&self) -> usize {
+    pub(super) fn ranks(&self) -> usize {
         self.outgoing[0].len()
     }
 
@@ -121,8 +121,8 @@ impl Sizes {
     }
 
     /// Bytes of the messages that cannot be written where they are read.
-    fn outbox_bytes(&self, reaches: &[Reach]) -> usize {
-        (0..self.peers()).filter(|&peer| reaches[peer] == Reach::Copied).map(|peer| self.outbox_of(peer)).sum()
+    fn outbox_bytes(&self, reaches: &[PeerAccess]) -> usize {
+        (0..self.ranks()).filter(|&peer| reaches[peer] == PeerAccess::Copied).map(|peer| self.outbox_of(peer)).sum()
     }
 
     fn outbox_of(&self, peer: usize) -> usize {
@@ -131,24 +131,24 @@ impl Sizes {
 
     /// Words of the tables: addresses of boxes by direction, kind and turn, both starts, the copied vertices, counts and a ticket.
     fn table_words(&self) -> usize {
-        let (peers, copied) = (self.peers(), self.starts[1].last().copied().unwrap_or(0) as usize);
+        let (peers, copied) = (self.ranks(), self.starts[1].last().copied().unwrap_or(0) as usize);
         2 * 8 * peers + 2 * (peers + 1) + copied + peers + 1
     }
 
-    /// Each allocation that [`Mail::new`] makes.
-    pub(super) fn allocations(&self, reaches: &[Reach]) -> [usize; 4] {
+    /// Each allocation that [`PeerMessages::new`] makes.
+    pub(super) fn allocations(&self, reaches: &[PeerAccess]) -> [usize; 4] {
         [self.box_bytes(), self.box_bytes(), self.outbox_bytes(reaches), self.table_words() * 4]
     }
 }
 
 /// A rank's end of the exchange between devices.
-pub(super) struct Mail {
-    pub(super) board: Arc<Board>,
-    pub(super) mine: Arc<Mailbox>,
+pub(super) struct PeerMessages {
+    pub(super) board: Arc<PeerRegistry>,
+    pub(super) mine: Arc<ReceiveBuffers>,
     /// By rank, once they have met.
-    pub(super) peers: Vec<Arc<Mailbox>>,
+    pub(super) peers: Vec<Arc<ReceiveBuffers>>,
     pub(super) rank: usize,
-    pub(super) reaches: Vec<Reach>,
+    pub(super) reaches: Vec<PeerAccess>,
     pub(super) sizes: Sizes,
     pub(super) tables: Memory,
     pub(super) outbox: Memory,
@@ -168,20 +168,20 @@ pub(super) enum Carried {
     Named,
 }
 
-impl Mail {
+impl PeerMessages {
     pub(super) fn new(
         context: &Arc<Context>,
-        board: &Arc<Board>,
+        board: &Arc<PeerRegistry>,
         part: &Part,
         sizes: Sizes,
-        reaches: Vec<Reach>,
-    ) -> Result<Mail> {
+        reaches: Vec<PeerAccess>,
+    ) -> Result<PeerMessages> {
         let memory = |bytes: usize| Memory::new(context, bytes);
         let event = || Event::for_order(context);
         let at = |regions: &[usize]| {
             (0..regions.len()).map(|peer| regions[..peer].iter().sum::<usize>() as u64).collect::<Vec<u64>>()
         };
-        let mine = Arc::new(Mailbox {
+        let mine = Arc::new(ReceiveBuffers {
             context: Arc::clone(context),
             content: Some(Content {
                 boxes: [memory(sizes.box_bytes())?, memory(sizes.box_bytes())?],
@@ -195,7 +195,7 @@ impl Mail {
         let mut boxes = board.boxes.lock().unwrap_or_else(PoisonError::into_inner);
         boxes.insert(rank, Arc::downgrade(&mine));
         drop(boxes);
-        Ok(Mail {
+        Ok(PeerMessages {
             board: Arc::clone(board),
             mine,
             peers: Vec::new(),
@@ -216,28 +216,28 @@ impl Mail {
     }
 
     /// Peers to which messages of a kind may go, or from which they may come.
-    pub(super) fn others<'s>(&'s self, regions: &'s [usize]) -> impl Iterator<Item = (usize, &'s Mailbox)> {
-        self.peers.iter().enumerate().filter(|&(peer, _)| regions[peer] > 0).map(|(peer, mailbox)| (peer, &**mailbox))
+    pub(super) fn others<'s>(&'s self, regions: &'s [usize]) -> impl Iterator<Item = (usize, &'s ReceiveBuffers)> {
+        self.peers.iter().enumerate().filter(|&(peer, _)| regions[peer] > 0).map(|(peer, buffers)| (peer, &**buffers))
     }
 
     /// Where the message to a peer is packed: in its box, or in the outbox.
     pub(super) fn target(&self, kind: MessageKind, peer: usize, turn: usize) -> u64 {
         match self.reaches[peer] {
-            Reach::Mapped => self.destination(kind, peer, turn),
-            Reach::Copied => self.outbox.address() + self.outbox_at(peer),
+            PeerAccess::Mapped => self.destination(kind, peer, turn),
+            PeerAccess::Copied => self.outbox.address() + self.outbox_at(peer),
         }
     }
 
     pub(super) fn outbox_at(&self, peer: usize) -> u64 {
-        let before = (0..peer).filter(|&peer| self.reaches[peer] == Reach::Copied);
+        let before = (0..peer).filter(|&peer| self.reaches[peer] == PeerAccess::Copied);
         before.map(|peer| self.sizes.outbox_of(peer) as u64).sum()
     }
 
     /// Where the peer reads the message from this rank.
     pub(super) fn destination(&self, kind: MessageKind, peer: usize, turn: usize) -> u64 {
-        let mailbox = &self.peers[peer];
-        let at = [&mailbox.offers_at, &mailbox.copies_at][kind as usize][self.rank];
-        mailbox.content().boxes[turn].address() + at
+        let buffers = &self.peers[peer];
+        let at = [&buffers.offers_at, &buffers.copies_at][kind as usize][self.rank];
+        buffers.content().boxes[turn].address() + at
     }
 
     fn source(&self, kind: MessageKind, peer: usize, turn: usize) -> u64 {
@@ -248,7 +248,7 @@ impl Mail {
     /// Finds the peers' boxes. Every rank has made its own, and none lets go of them before all have found them.
     pub(super) fn connect(&mut self, part: &Part, context: &Context, stream: &Stream) -> Result<()> {
         let boxes = self.board.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.peers = (0..self.sizes.peers())
+        self.peers = (0..self.sizes.ranks())
             .map(|rank| {
                 boxes.get(&rank).and_then(Weak::upgrade).ok_or_else(|| Error::PeerLost {
                     rank: Rank(rank as u32),
@@ -297,10 +297,10 @@ impl Mail {
     }
 
     pub(super) fn packed(&self, kind: MessageKind, report: u64) -> PackedView {
-        let counts = self.tables.address() + 4 * (self.sizes.table_words() - self.sizes.peers() - 1) as u64;
+        let counts = self.tables.address() + 4 * (self.sizes.table_words() - self.sizes.ranks() - 1) as u64;
         PackedView {
             counts,
-            ticket: counts + 4 * self.sizes.peers() as u64,
+            ticket: counts + 4 * self.sizes.ranks() as u64,
             sent: report + (size_of::<Report>() + (kind as usize) * SENT_WORDS * 4) as u64,
         }
     }
@@ -331,7 +331,7 @@ impl Mail {
 
     /// How messages travel, for people.
     pub(super) fn carrier(&self) -> &'static str {
-        let copied = (0..self.peers.len()).filter(|&peer| self.reaches[peer] == Reach::Copied).count();
+        let copied = (0..self.peers.len()).filter(|&peer| self.reaches[peer] == PeerAccess::Copied).count();
         match copied {
             0 => "device to device",
             all if all + 1 == self.peers.len() => "device to device by copies of the driver",
