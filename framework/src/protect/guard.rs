@@ -1,16 +1,12 @@
-//! The guard of a protected run: collects summaries, takes snapshots, and goes back to one when all ranks agree that the state is
-//! corrupt.
-//!
-//! Which snapshot: the newest that every rank has, verified and whole, and that is older than the suspected superstep; else the
-//! start. A failed certificate names no superstep: first the older slot is restored, then the start. The last permitted try
-//! always begins at the start. Everything that decides is agreed on, so all ranks restore alike.
+//! The guard of a protected run, superstep by superstep: it collects summaries for the checker, takes snapshots when they are due, and
+//! says that the run must go back when all ranks agree that the state is corrupt (`recovery` does it, `restore_points` knows where to).
 
 use super::checker::{CheckContext, Checker, Summary, Task};
 use super::evidence::{Certified, Detection, Detector, NONE};
+use super::restore_points::{RestorePoints, Taken, Target};
 use super::resume::RestoredState;
-use super::snapshot::Snapshot;
 use super::vote::ProtectionVote;
-use super::{Interval, Protection, Recovery};
+use super::{Protection, Recovery};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::Result;
 use crate::base::probe::{Probe, Stage};
@@ -22,7 +18,6 @@ use crate::exchange::Exchange;
 use crate::exchange::MessageChecksums;
 use crate::fault_tolerance::{FaultTolerance, Redundancy, SuperstepTotals};
 use crate::graph::Ids;
-use crate::partition::ArcSums;
 use crate::partition::Part;
 use crate::step::Step;
 use crate::step::monitor::{OperatorMonitor, Score};
@@ -36,11 +31,6 @@ const BATCH: usize = 64;
 /// A batch is handed over after this long, full or not: a thread that wakes on a machine whose cores all work takes one of them from a
 /// superstep (k = 16 of urand-20, two threads: 3.4 ms when handed over every millisecond).
 const BATCH_AGE: Duration = Duration::from_millis(10);
-/// A snapshot is taken when its cost is at most 1 / 100 of the time since the last one.
-const RARITY: u32 = 100;
-/// Bytes a second at which a first snapshot is expected to be copied and checked; then it is measured.
-const EXPECTED_RATE: f64 = 1e9;
-
 /// What a guard is made from.
 pub struct GuardConfig<'r> {
     /// How the run is protected.
@@ -59,36 +49,23 @@ pub struct GuardConfig<'r> {
     pub is_timed: bool,
 }
 
-/// Where to go back to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    Before(u32),
-    OlderSlot,
-    Start,
-}
-
 /// Guards one rank's run.
 pub struct ProtectedGuard<'r> {
     pub(super) protection: &'r Protection,
     pub(super) context: CheckContext<'r>,
     pub(super) checker: Checker,
-    /// Newest last; at most two.
-    slots: Vec<Slot>,
-    spare: Option<Snapshot>,
-    is_due: bool,
-    last_snapshot: Duration,
-    snapshot_cost: Option<Duration>,
+    pub(super) points: RestorePoints,
     batch: Vec<Summary>,
     batch_begun: Duration,
     vertices: u64,
     in_degree_max: u64,
     pub(super) round: Option<SuperstepTotals>,
     checksum: u64,
-    is_frontier_whole: bool,
+    pub(super) is_frontier_whole: bool,
     /// The time of the last copy of a summary from the device, where it is measured.
     summary_copy: Duration,
     /// The memory that the plugin began with.
-    first_memory: Vec<u64>,
+    pub(super) first_memory: Vec<u64>,
     pub(super) target: Option<Target>,
     /// Times that the end of the run was refuted.
     pub(super) refusals: u32,
@@ -100,13 +77,7 @@ pub struct ProtectedGuard<'r> {
     pub(super) is_alarmed: bool,
     pub(super) has_given_up: bool,
     pub(super) answer_sum: Option<u64>,
-    is_rebuilding: bool,
-}
-
-struct Slot {
-    snapshot: Arc<Snapshot>,
-    /// `None` while it is being checked.
-    is_sound: Option<bool>,
+    pub(super) is_rebuilding: bool,
 }
 
 impl<'r> ProtectedGuard<'r> {
@@ -147,11 +118,7 @@ impl<'r> ProtectedGuard<'r> {
             protection,
             checker: Checker::start(scope, context.clone()),
             context,
-            slots: Vec::with_capacity(2),
-            spare: None,
-            is_due: false,
-            last_snapshot: Duration::ZERO,
-            snapshot_cost: None,
+            points: RestorePoints::new(protection.snapshots),
             batch: Vec::with_capacity(BATCH),
             batch_begun: Duration::ZERO,
             vertices: part.graph_vertices() as u64,
@@ -190,7 +157,7 @@ impl<'r> ProtectedGuard<'r> {
     /// The state is in place and the loop about to begin.
     pub fn begin<P: Probe>(&mut self, step: &Step<'_>, clock: &Clock<P>) {
         self.checksum = step.frontier.checksum();
-        self.last_snapshot = clock.latest();
+        self.points.begin(clock.latest());
     }
 
     /// What all ranks know of the run, and the sum that the gathered answer must have.
@@ -243,37 +210,13 @@ impl<'r> ProtectedGuard<'r> {
     pub(crate) fn drain_checker<P: Probe>(&mut self, clock: &Clock<P>) -> Result<()> {
         self.flush(clock)?;
         self.checker.drain()?;
-        self.take_outcomes();
+        self.points.learn(std::mem::take(&mut self.checker.snapshots));
         Ok(())
-    }
-
-    /// Learns what became of snapshots.
-    fn take_outcomes(&mut self) {
-        for (is_sound, took) in std::mem::take(&mut self.checker.snapshots) {
-            if let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_sound.is_none()) {
-                slot.is_sound = Some(is_sound);
-            }
-            self.snapshot_cost = self.snapshot_cost.map(|cost| cost + took);
-        }
-        // One that is not sound is of no use, and its buffers are wanted.
-        if let Some(place) = self.slots.iter().position(|slot| slot.is_sound == Some(false)) {
-            let slot = self.slots.remove(place);
-            self.spare = self.spare.take().or(Arc::try_unwrap(slot.snapshot).ok());
-        }
     }
 
     fn wants_checkpoint(&self, step: &Step<'_>) -> bool {
         let every = self.protection.checkpoints.as_ref().map(|checkpoints| checkpoints.every);
         step.index > 0 && every.is_some_and(|every| step.index.is_multiple_of(every))
-    }
-
-    fn wants_snapshot(&self, step: &Step<'_>) -> bool {
-        match self.protection.snapshots {
-            _ if step.index == 0 => false,
-            Interval::Every(0) => false,
-            Interval::Every(every) => step.index.is_multiple_of(every),
-            Interval::Measured => self.is_due,
-        }
     }
 
     /// Copies the state into the older slot and has it checked; not while the last one is still being checked, unless it must go to
@@ -290,77 +233,16 @@ impl<'r> ProtectedGuard<'r> {
             self.checker.drain()?;
         }
         self.checker.poll()?;
-        self.take_outcomes();
-        if self.slots.iter().any(|slot| slot.is_sound.is_none()) {
-            return Ok(());
+        self.points.learn(std::mem::take(&mut self.checker.snapshots));
+        match self.points.take(step, algorithm.save(), self.round, clock.latest())? {
+            Taken::Snapshot { now, before } => {
+                self.checker.submit(Task::Snapshot { now, before, to_disk })?;
+                self.detection.snapshots += 1;
+            }
+            Taken::FrontierChanged => self.is_frontier_whole = false,
+            Taken::None => {}
         }
-        let begin = Instant::now();
-        let reused = if self.slots.len() == 2 { Arc::try_unwrap(self.slots.remove(0).snapshot).ok() } else { None };
-        let reused = reused.or_else(|| self.spare.take());
-        let mut snapshot = reused.map_or_else(|| Snapshot::empty(step), Ok)?;
-        if !snapshot.take(step, algorithm.save(), self.round)? {
-            (self.is_frontier_whole, self.spare) = (false, Some(snapshot));
-            return Ok(());
-        }
-        let now = Arc::new(snapshot);
-        let before = self.slots.last().map(|slot| Arc::clone(&slot.snapshot));
-        self.slots.push(Slot { snapshot: Arc::clone(&now), is_sound: None });
-        self.checker.submit(Task::Snapshot { now, before, to_disk })?;
-        self.snapshot_cost = Some(begin.elapsed());
-        self.last_snapshot = clock.latest();
-        self.detection.snapshots += 1;
         Ok(())
-    }
-
-    /// Says where to go back to, or that no try is left. `target` is agreed on.
-    pub(super) fn recover(&mut self, target: Target) -> Next {
-        if self.detection.recoveries >= self.protection.attempts {
-            self.has_given_up = true;
-            return Next::GiveUp;
-        }
-        self.detection.recoveries += 1;
-        let is_last = self.detection.recoveries == self.protection.attempts;
-        self.target = Some(if is_last { Target::Start } else { target });
-        Next::Redo
-    }
-
-    /// The newest sound state before `bound` that all ranks have.
-    fn agree_on_slot(&mut self, target: Target, exchange: &mut Exchange<'_>) -> Result<Option<usize>> {
-        let bound = match target {
-            Target::Start => 0,
-            Target::Before(index) => index,
-            Target::OlderSlot => NONE,
-        };
-        let is_usable =
-            |slot: &Slot| slot.is_sound == Some(true) && slot.snapshot.index < bound && slot.snapshot.is_whole();
-        let mine: Vec<u32> = self.slots.iter().filter(|slot| is_usable(slot)).map(|slot| slot.snapshot.index).collect();
-        let transport = exchange.transport();
-        let mut all = vec![Vec::new(); transport.ranks()];
-        let bytes: Vec<u8> = mine.iter().flat_map(|index| index.to_le_bytes()).collect();
-        transport.all_gather(&bytes, &mut all)?;
-        let all: Vec<Vec<u32>> = all
-            .iter()
-            .map(|bytes| bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes"))).collect())
-            .collect();
-        let common = mine.into_iter().filter(|index| all.iter().all(|theirs| theirs.contains(index)));
-        // A failed certificate does not say when it went wrong: the older one comes first.
-        let chosen = if target == Target::OlderSlot { common.min() } else { common.max() };
-        Ok(chosen.and_then(|index| self.slots.iter().position(|slot| slot.snapshot.index == index)))
-    }
-
-    fn restart(
-        &mut self,
-        algorithm: &mut dyn GraphAlgorithm,
-        step: &mut Step<'_>,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<Tally> {
-        algorithm.restore(&self.first_memory);
-        step.reset()?;
-        self.round = None;
-        let start = algorithm.init(step)?;
-        step.end_update()?;
-        exchange.run_initial(step)?;
-        Ok(start)
     }
 }
 
@@ -380,7 +262,7 @@ impl Guard for ProtectedGuard<'_> {
             step.frontier.drop_invalid(step.part);
         } else {
             let to_disk = self.wants_checkpoint(step);
-            if to_disk || self.wants_snapshot(step) {
+            if to_disk || self.points.wants(step.index) {
                 self.snapshot(algorithm, step, clock, to_disk)?;
             }
         }
@@ -419,7 +301,7 @@ impl Guard for ProtectedGuard<'_> {
         let suspect = self.checker.suspect().min(if is_struck { step.index } else { NONE });
         ProtectionVote {
             suspect: if self.protection.recovery == Recovery::Off { NONE } else { suspect },
-            is_due: self.is_snapshot_due(step, clock),
+            is_due: self.points.is_due_now(step, clock.latest()),
             consumed: step.consumed(),
             largest: counts.largest,
             mass: counts.mass,
@@ -472,7 +354,7 @@ impl Guard for ProtectedGuard<'_> {
         if self.batch.len() >= BATCH || begin.saturating_sub(self.batch_begun) >= BATCH_AGE || vote.suspect != NONE {
             self.flush(clock)?;
         }
-        self.is_due = vote.is_due;
+        self.points.set_due(vote.is_due);
         let next = if vote.suspect == NONE { Next::GoOn } else { self.recover(Target::Before(vote.suspect)) };
         self.checksum = step.frontier.checksum();
         let end = clock.started().elapsed();
@@ -487,46 +369,7 @@ impl Guard for ProtectedGuard<'_> {
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Next> {
-        let target = self.target.take().unwrap_or(Target::Start);
-        let reached = step.index;
-        let iteration = reached.saturating_sub(1);
-        let begin = clock.started().elapsed();
-        self.drain_checker(clock)?;
-        self.checker.forget_suspect();
-        // Before anything is redone: from damaged arcs it would come out wrong again.
-        if self.protection.certify && self.is_graph_damaged(step, exchange)? {
-            self.detection.iterations_redone += u64::from(reached);
-            let end = clock.started().elapsed();
-            clock.span(Stage::Bookkeeping, iteration, begin, end);
-            return Ok(Next::Rebuild);
-        }
-        let slot = self.agree_on_slot(target, exchange)?;
-        let mut start = None;
-        match slot {
-            Some(place) => {
-                self.slots.truncate(place + 1);
-                let snapshot = Arc::clone(&self.slots[place].snapshot);
-                snapshot.restore(step)?;
-                algorithm.restore(&snapshot.memory);
-                self.round = snapshot.round;
-            }
-            None => {
-                self.slots.clear();
-                start = Some(self.restart(algorithm, step, exchange)?);
-            }
-        }
-        let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, iteration, begin, end);
-        if let Some(start) = start {
-            (step.total, ()) = clock.stage(Stage::Agree, 0, || exchange.agree(&start, ()))?;
-        }
-        if let Some(checksums) = &mut exchange.checksums {
-            checksums.reset();
-        }
-        self.detection.iterations_redone += u64::from(reached.saturating_sub(step.index));
-        (self.is_due, self.is_frontier_whole) = (false, true);
-        self.begin(step, clock);
-        Ok(Next::GoOn)
+        self.go_back(algorithm, step, exchange, clock)
     }
 
     fn drain<P: Probe>(
@@ -561,42 +404,13 @@ impl Guard for ProtectedGuard<'_> {
 }
 
 impl ProtectedGuard<'_> {
-    /// Whether any rank's arcs are not those that were loaded. What was seen until now is gathered then: this guard ends.
-    fn is_graph_damaged(&mut self, step: &Step<'_>, exchange: &mut Exchange<'_>) -> Result<bool> {
-        let is_damaged = step.part.is_damaged(step.pool);
-        if agree_on_max(exchange.transport(), is_damaged.into())? == 0 {
-            return Ok(false);
-        }
-        self.batch(exchange.transport())?;
-        self.detection.refuted.get_or_insert_with(|| Finding {
-            rule: ArcSums::RULE.into(),
-            vertex: None,
-            evidence: "the graph in memory is damaged".into(),
-        });
-        self.is_rebuilding = true;
-        Ok(true)
-    }
-
     /// Judges the last state as a snapshot's is judged: where no certificate does.
     fn judge_live(&mut self, algorithm: &dyn GraphAlgorithm, step: &mut Step<'_>) -> Result<()> {
-        let older = self.slots.iter().rev().find(|slot| slot.is_sound == Some(true)).map(|slot| &*slot.snapshot);
+        let older = self.points.newest_sound();
         if let Verdict::Corrupt(finding) = self.context.judge_live(step, &algorithm.save(), older)? {
             let suspect = older.map_or(0, |older| older.index) + 1;
             self.checker.found(Detector::Monotonicity, step.index.saturating_sub(1), suspect, finding);
         }
         Ok(())
-    }
-
-    /// Whether a snapshot is due before the next superstep, by the first rank's clock.
-    fn is_snapshot_due<P: Probe>(&self, step: &Step<'_>, clock: &Clock<P>) -> bool {
-        if self.protection.snapshots != Interval::Measured || step.part.rank().index() != 0 {
-            return false;
-        }
-        let expected = || {
-            let bytes = Snapshot::bytes(&step.fields, step.part) as f64;
-            Duration::from_secs_f64(bytes / EXPECTED_RATE)
-        };
-        let cost = self.snapshot_cost.unwrap_or_else(expected);
-        clock.latest().saturating_sub(self.last_snapshot) >= RARITY * cost
     }
 }

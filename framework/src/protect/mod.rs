@@ -11,7 +11,9 @@ mod snapshot;
 mod checkpoint;
 mod resume;
 mod checker;
+mod restore_points;
 mod guard;
+mod recovery;
 mod postcheck;
 
 pub use crate::step::monitor::Weights;

@@ -5,7 +5,8 @@
 
 use super::Recovery;
 use super::evidence::{Certified, Detection, Detector, Evidence, NONE};
-use super::guard::{ProtectedGuard, Target};
+use super::guard::ProtectedGuard;
+use super::restore_points::Target;
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::{Error, Result};
 use crate::base::id::Rank;
