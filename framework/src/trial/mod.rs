@@ -3,125 +3,38 @@
 //! The clock of a trial starts before anything of it exists and stops when the answer is whole; reading the graph and hashing
 //! the answer are outside. A rank that fails or panics takes the others with it: the run ends in an error, never in a hang.
 
+mod placement;
+mod report;
+mod hooks;
+mod gather;
 pub mod reload;
+mod attempt;
 mod certificate_trial;
 
 pub use certificate_trial::{CertificateResult, judge};
+pub(crate) use hooks::RunHooks;
+pub use placement::{Device, Layouts, Placement};
+pub use report::{Costs, RankReport, Trial};
 
 use crate::algorithm::GraphAlgorithm;
 use crate::answer::{Answer, AnswerSpec};
-use crate::base::checksum::answer_sum;
 use crate::base::error::{Error, Result};
 use crate::base::id::Rank;
 use crate::base::probe::{Probe, Stage};
-use crate::base::tally::Tally;
-use crate::device::{Demands, Devices};
-use crate::driver::clock::{Clock, Timing};
-use crate::driver::guard::{Guard, Next, Unguarded};
-use crate::driver::{LoopResult, drive};
-use crate::exchange::Exchange;
-use crate::fault_tolerance::Redundancy;
-use crate::field::Kind;
-use crate::graph::{Graph, View};
-use crate::host::{IdlePolicy, Pool, cores};
-use crate::partition::Part;
-use crate::protect::{CertifyOnlyGuard, CheckpointSet, Detection, GuardConfig, ProtectedGuard, Protection};
-use crate::step::Layout;
-use crate::step::Step;
+use crate::driver::LoopResult;
+use crate::driver::clock::Clock;
+use crate::graph::Graph;
+use crate::host::Pool;
+use crate::protect::{CheckpointSet, Detection, Protection};
 use crate::transport::{Transport, local};
-use crate::trial::reload::{CurrentGraph, Reload};
+use attempt::{AttemptOutcome, RankResult, RankRun};
+use hooks::NoHooks;
+use reload::{CurrentGraph, Reload};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Where a run happens.
-#[derive(Clone, Copy, Debug)]
-pub struct Placement<'d> {
-    /// Ranks, at least 1.
-    pub ranks: usize,
-    /// Threads of each rank, at least 1.
-    pub threads: usize,
-    /// Which layouts of the arcs may be built.
-    pub layouts: Layouts,
-    /// What runs the operators.
-    pub device: Device<'d>,
-}
-
-/// What runs the operators.
-#[derive(Clone, Copy, Default, Debug)]
-pub enum Device<'d> {
-    /// Threads of this machine.
-    #[default]
-    Cpu,
-    /// Others, dealt to the ranks in order.
-    Accelerators(&'d dyn Devices),
-}
-
-/// Which layouts of the arcs a run may build.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Layouts {
-    /// Those that the algorithm asks for and that pay back within the run.
-    #[default]
-    AsAsked,
-    /// None beyond the sorted rows.
-    RowsOnly,
-}
-
-impl<'d> Placement<'d> {
-    /// Ranks of so many threads, with the layouts that algorithms ask for.
-    pub fn new(ranks: usize, threads: usize) -> Placement<'d> {
-        Placement { ranks, threads, layouts: Layouts::AsAsked, device: Device::Cpu }
-    }
-
-    pub(crate) fn waiting(self) -> IdlePolicy {
-        // Spinning threads that share a core hold each other up.
-        if self.ranks * self.threads <= cores() { IdlePolicy::Spin } else { IdlePolicy::Park }
-    }
-}
-
-/// What one trial yields.
-#[derive(Debug)]
-pub struct Trial<P> {
-    /// How it ended, as agreed by all ranks.
-    pub end: LoopResult,
-    /// The answer of all ranks.
-    pub answer: Answer,
-    /// By rank.
-    pub ranks: Vec<RankReport<P>>,
-    /// What protection says, if the run was protected or its answer certified.
-    pub detection: Option<Detection>,
-}
-
-/// What one rank says of its run.
-#[derive(Debug)]
-pub struct RankReport<P> {
-    /// The accumulators.
-    pub timing: Timing,
-    /// What was seen.
-    pub probe: P,
-    /// Bytes and costs.
-    pub costs: Costs,
-}
-
-/// What a rank's run cost beside time.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Costs {
-    /// Vertices owned.
-    pub owned: u64,
-    /// Ghosts held.
-    pub ghosts: u64,
-    /// Bytes of fields.
-    pub field_bytes: u64,
-    /// Bytes of rows that the partition added to the graph's own.
-    pub part_bytes: u64,
-    /// Bytes of layouts beyond the rows.
-    pub layout_bytes: u64,
-    /// Payload bytes sent in the superstep loop.
-    pub exchange_bytes: u64,
-    /// Messages sent in the superstep loop.
-    pub exchange_messages: u64,
-    /// How ghosts travelled, where ranks have devices.
-    pub carrier: Option<&'static str>,
-}
+/// Makes the algorithm, once for each rank.
+pub type Make<'m> = dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync + 'm;
 
 /// Where and how a trial runs.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +57,7 @@ pub struct TrialConfig<'a> {
 pub fn trial<P: Probe>(
     graph: &Graph,
     place: Placement<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    make: &Make<'_>,
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
     protected_trial(
@@ -161,66 +74,33 @@ pub fn trial<P: Probe>(
 /// The first error of any rank; a panic counts as one.
 pub fn protected_trial<P: Probe>(
     graph: &Graph,
-    plan: &TrialConfig<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    config: &TrialConfig<'_>,
+    make: &Make<'_>,
     probe: &(dyn Fn(Rank) -> P + Sync),
 ) -> Result<Trial<P>> {
-    hooked_trial(graph, plan, make, probe, &NoHooks)
-}
-
-/// What stands between a run and its guard, transport and part. [`NoHooks`] is nothing at all.
-pub(crate) trait RunHooks: Sync {
-    /// The guard of a protected run, wrapped.
-    type Guard<'r>: Guard + Into<ProtectedGuard<'r>>
-    where
-        Self: 'r;
-    /// A transport, wrapped.
-    type Transport<'r, T: Transport>: Transport
-    where
-        Self: 'r;
-    /// Sees the part before the run, cut from the graph as given or as loaded again.
-    fn part(&self, part: &mut Part, is_again: bool);
-    /// Wraps a guard.
-    fn guard<'r>(&'r self, inner: ProtectedGuard<'r>) -> Self::Guard<'r>;
-    /// Wraps a transport.
-    fn transport<'r, T: Transport>(&'r self, inner: T) -> Self::Transport<'r, T>;
-}
-
-/// No wrapping.
-struct NoHooks;
-
-impl RunHooks for NoHooks {
-    type Guard<'r> = ProtectedGuard<'r>;
-    type Transport<'r, T: Transport> = T;
-    fn part(&self, _: &mut Part, _: bool) {}
-    fn guard<'r>(&'r self, inner: ProtectedGuard<'r>) -> ProtectedGuard<'r> {
-        inner
-    }
-    fn transport<T: Transport>(&self, inner: T) -> T {
-        inner
-    }
+    hooked_trial(graph, config, make, probe, &NoHooks)
 }
 
 /// As [`protected_trial`], wrapped.
 pub(crate) fn hooked_trial<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &TrialConfig<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    config: &TrialConfig<'_>,
+    make: &Make<'_>,
     probe: &(dyn Fn(Rank) -> P + Sync),
     hooks: &W,
 ) -> Result<Trial<P>> {
-    let place = plan.place;
+    let place = config.place;
     let started = Instant::now();
     let none = Reload::default();
-    let plan = &TrialConfig { reload: Some(plan.reload.unwrap_or(&none)), ..*plan };
+    let config = &TrialConfig { reload: Some(config.reload.unwrap_or(&none)), ..*config };
     let ends = local(place.ranks, place.waiting());
     let mut outcomes: Vec<Result<Outcome<P>>> = if place.ranks == 1 {
-        ends.into_iter().map(|end| on_rank(graph, plan, make, probe, hooks, end, started)).collect()
+        ends.into_iter().map(|end| on_rank(graph, config, make, probe, hooks, end, started)).collect()
     } else {
         std::thread::scope(|scope| {
             let ranks: Vec<_> = ends
                 .into_iter()
-                .map(|end| scope.spawn(move || on_rank(graph, plan, make, probe, hooks, end, started)))
+                .map(|end| scope.spawn(move || on_rank(graph, config, make, probe, hooks, end, started)))
                 .collect();
             ranks
                 .into_iter()
@@ -242,7 +122,7 @@ pub(crate) fn hooked_trial<P: Probe, W: RunHooks>(
         ranks.push(outcome.report);
     }
     let (end, (spec, raw), detection) = whole.expect("rank 0 gathers the answer");
-    let again = plan.reload.and_then(Reload::latest);
+    let again = config.reload.and_then(Reload::latest);
     Ok(Trial { end, answer: Answer::from_raw(&spec, again.as_deref().unwrap_or(graph), &raw), ranks, detection })
 }
 
@@ -261,8 +141,8 @@ struct Outcome<P> {
 
 fn on_rank<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &TrialConfig<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    config: &TrialConfig<'_>,
+    make: &Make<'_>,
     probe: &(dyn Fn(Rank) -> P + Sync),
     hooks: &W,
     transport: impl Transport,
@@ -270,7 +150,7 @@ fn on_rank<P: Probe, W: RunHooks>(
 ) -> Result<Outcome<P>> {
     let rank = transport.rank();
     let mut transport = hooks.transport(transport);
-    let run = || one_rank(graph, plan, make, probe(rank), hooks, &mut transport, started);
+    let run = || one_rank(graph, config, make, probe(rank), hooks, &mut transport, started);
     let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(rank, panic.as_ref())));
     if let Err(error) = &outcome {
         transport.abandon(&error.to_string());
@@ -286,265 +166,27 @@ fn panicked(rank: Rank, panic: &(dyn std::any::Any + Send)) -> Error {
 
 fn one_rank<P: Probe, W: RunHooks>(
     graph: &Graph,
-    plan: &TrialConfig<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
+    config: &TrialConfig<'_>,
+    make: &Make<'_>,
     probe: P,
     hooks: &W,
     transport: &mut dyn Transport,
     started: Instant,
 ) -> Result<Outcome<P>> {
     let none = Reload::default();
-    let mut held = CurrentGraph::new(graph, plan.reload.unwrap_or(&none));
-    let mut clock = Clock::new(started, plan.place.ranks > 1, probe);
-    let pool = clock.stage(Stage::Setup, 0, || Pool::new(plan.place.threads, plan.place.waiting()));
+    let (place, is_multi) = (config.place, config.place.ranks > 1);
+    let graph = CurrentGraph::new(graph, config.reload.unwrap_or(&none));
+    let mut clock = Clock::new(started, is_multi, probe);
+    let pool = clock.stage(Stage::Setup, 0, || Pool::new(place.threads, place.waiting()));
+    let mut run = RankRun { graph, config, make, hooks, transport, pool, clock };
     let mut past = None;
     let RankResult { end, answer, costs, detection } = loop {
-        match run_attempt(&mut held, plan, make, hooks, transport, &pool, &mut clock, past.take())? {
-            AttemptOutcome::RankResult(over) => break *over,
+        match run.attempt(past.take())? {
+            AttemptOutcome::Finished(result) => break *result,
             AttemptOutcome::Damaged(detection) => past = Some(detection),
         }
     };
+    let clock = run.clock;
     let (timing, probe) = clock.finish();
     Ok(Outcome { end, answer, report: RankReport { timing, probe, costs }, detection })
-}
-
-/// What became of a part.
-enum AttemptOutcome {
-    /// The run is over.
-    RankResult(Box<RankResult>),
-    /// Its arcs are not those that were loaded. What was known until then.
-    Damaged(Detection),
-}
-
-struct RankResult {
-    end: LoopResult,
-    answer: Option<(AnswerSpec, Vec<u8>)>,
-    costs: Costs,
-    detection: Option<Detection>,
-}
-
-/// Cuts the part and runs on it. `past` is what was known before the part was cut again: such a run begins anew.
-#[expect(clippy::too_many_arguments, reason = "all of them outlive the part, which is made here and nowhere else")]
-fn run_attempt<P: Probe, W: RunHooks>(
-    held: &mut CurrentGraph<'_>,
-    plan: &TrialConfig<'_>,
-    make: &(dyn Fn() -> Result<Box<dyn GraphAlgorithm>> + Sync),
-    hooks: &W,
-    transport: &mut dyn Transport,
-    pool: &Pool,
-    clock: &mut Clock<P>,
-    past: Option<Detection>,
-) -> Result<AttemptOutcome> {
-    let (place, protection) = (plan.place, plan.protection);
-    let part = clock.stage(Stage::Setup, 0, || held.part(protection.certify, transport, pool, hooks))?;
-    let graph = held.graph();
-    let mut algorithm = clock.stage(Stage::Setup, 0, || -> Result<_> {
-        let mut algorithm = make()?;
-        algorithm.prepare(graph)?;
-        if protection.certify {
-            algorithm.enable_certificate_fields();
-        }
-        Ok(algorithm)
-    })?;
-    let mut step = clock.stage(Stage::Setup, 0, || {
-        let layout = match place.layouts {
-            Layouts::AsAsked => algorithm.layout(),
-            Layouts::RowsOnly => Layout::Rows,
-        };
-        match place.device {
-            Device::Cpu => Step::new(&part, pool, algorithm.fields(), layout),
-            Device::Accelerators(devices) => {
-                let rules = algorithm.protection().filter(|_| protection.is_on);
-                let demands = Demands {
-                    is_one_process: transport.is_one_process(),
-                    has_checksums: protection.is_on,
-                    repeats_updates: rules.map(|rules| rules.redundancy() != Redundancy::None),
-                };
-                Step::on_device(&part, pool, algorithm.fields(), devices, demands)
-            }
-        }
-    })?;
-    let mut exchange = Exchange::new(transport);
-    let algorithm = algorithm.as_mut();
-    let rules = algorithm.protection().filter(|_| protection.is_on || protection.certify);
-    let ids = graph.ids();
-    let spec = algorithm.answer();
-    let mut is_rebuilding = false;
-    let (end, answer, detection) = match rules {
-        Some(rules) if protection.is_on => std::thread::scope(|scope| -> Result<_> {
-            let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
-            let is_timed = P::WANTS_CHECKER;
-            let started = clock.started();
-            let config = GuardConfig { protection, rules, part: &part, ids, is_directed, started, is_timed };
-            let mut guard = clock
-                .stage(Stage::Setup, 0, || ProtectedGuard::new(&config, &mut step, &mut exchange, algorithm, scope))?;
-            let is_again = past.is_some();
-            if let Some(past) = past {
-                guard.remember(past);
-            }
-            let placed = match plan.resumable.filter(|_| !is_again) {
-                Some(left) => clock.stage(Stage::Setup, 0, || left.place(&mut step, algorithm))?,
-                None => None,
-            };
-            let start = match placed {
-                Some(placed) => {
-                    guard.resume_from(&placed);
-                    None
-                }
-                None => Some(begin(algorithm, &mut step, &mut exchange, clock)?),
-            };
-            guard.begin(&step, clock);
-            let mut guard = hooks.guard(guard);
-            let mut end = drive(algorithm, &mut step, &mut exchange, &mut guard, clock, start.as_ref())?;
-            let mut guard: ProtectedGuard<'_> = guard.into();
-            let mut answer = gathered(&spec, &mut step, &mut exchange, clock)?;
-            // What was certified must be what is handed out; if it is not, it is made again.
-            while end.is_sound && !is_certified(&spec, &answer, guard.answer_sum(), exchange.transport())? {
-                if guard.reject_answer() != Next::Redo {
-                    end.is_sound = false;
-                    break;
-                }
-                if guard.restore(algorithm, &mut step, &mut exchange, clock)? == Next::Rebuild {
-                    break;
-                }
-                end = drive(algorithm, &mut step, &mut exchange, &mut guard, clock, None)?;
-                answer = gathered(&spec, &mut step, &mut exchange, clock)?;
-            }
-            is_rebuilding = guard.is_rebuilding();
-            Ok((end, answer, Some(guard.into_detection())))
-        })?,
-        Some(rules) => {
-            let mut guard = CertifyOnlyGuard::new(rules, ids);
-            let end = run(algorithm, &mut step, &mut exchange, &mut guard, clock)?;
-            let answer = gathered(&spec, &mut step, &mut exchange, clock)?;
-            (end, answer, Some(guard.into_detection()))
-        }
-        None => {
-            let end = run(algorithm, &mut step, &mut exchange, &mut Unguarded, clock)?;
-            (end, gathered(&spec, &mut step, &mut exchange, clock)?, None)
-        }
-    };
-    let (detection, sum) = detection.map_or((None, None), |(detection, sum)| (Some(detection), sum));
-    if is_rebuilding {
-        return Ok(AttemptOutcome::Damaged(detection.unwrap_or_default()));
-    }
-    if let (Some(raw), Some(sum), true) = (&answer, sum, end.is_sound) {
-        check_sum(&spec, raw, sum)?;
-    }
-    let answer = answer.map(|raw| (spec, raw));
-    let costs = Costs {
-        owned: part.owned() as u64,
-        ghosts: part.ghosts() as u64,
-        field_bytes: step.field_bytes() as u64,
-        part_bytes: part.bytes() as u64,
-        layout_bytes: step.layout_bytes() as u64,
-        exchange_bytes: exchange.bytes_sent,
-        exchange_messages: exchange.messages_sent,
-        carrier: step.carrier(),
-    };
-    Ok(AttemptOutcome::RankResult(Box::new(RankResult { end, answer, costs, detection })))
-}
-
-/// Initial state, first exchange, loop.
-fn run<P: Probe, G: Guard>(
-    algorithm: &mut dyn GraphAlgorithm,
-    step: &mut Step<'_>,
-    exchange: &mut Exchange<'_>,
-    guard: &mut G,
-    clock: &mut Clock<P>,
-) -> Result<LoopResult> {
-    let start = begin(algorithm, step, exchange, clock)?;
-    drive(algorithm, step, exchange, guard, clock, Some(&start))
-}
-
-/// Initial state and first exchange; the tally of `init`.
-fn begin<P: Probe>(
-    algorithm: &mut dyn GraphAlgorithm,
-    step: &mut Step<'_>,
-    exchange: &mut Exchange<'_>,
-    clock: &mut Clock<P>,
-) -> Result<Tally> {
-    let start = clock.stage(Stage::Setup, 0, || {
-        let start = algorithm.init(step)?;
-        step.end_update()?;
-        Ok(start)
-    })?;
-    clock.exchange(Stage::InitialExchange, 0, exchange, |exchange| exchange.run_initial(step))?;
-    (exchange.bytes_sent, exchange.messages_sent) = (0, 0);
-    Ok(start)
-}
-
-/// The answer on rank 0, as a stage of the clock.
-fn gathered<P: Probe>(
-    spec: &AnswerSpec,
-    step: &mut Step<'_>,
-    exchange: &mut Exchange<'_>,
-    clock: &mut Clock<P>,
-) -> Result<Option<Vec<u8>>> {
-    clock.stage(Stage::FinalResult, 0, || gather(step, spec, exchange.transport()))
-}
-
-/// What a gathered answer sums to, as certificates sum it.
-fn sum_of(spec: &AnswerSpec, raw: &[u8]) -> u64 {
-    fn sum<const N: usize>(raw: &[u8], bits: impl Fn([u8; N]) -> u64) -> u64 {
-        let values = raw.as_chunks::<N>().0.iter().enumerate();
-        values.fold(0, |sum, (global, &value)| answer_sum(sum, global as u32, bits(value)))
-    }
-    match spec.field.kind {
-        Kind::U32 => sum(raw, |value: [u8; 4]| u32::from_le_bytes(value).into()),
-        Kind::F64 => sum(raw, u64::from_le_bytes),
-    }
-}
-
-/// Whether the gathered answer is the one that was certified, as rank 0 tells all. True where there is no certificate.
-fn is_certified(
-    spec: &AnswerSpec,
-    raw: &Option<Vec<u8>>,
-    sum: Option<u64>,
-    transport: &mut dyn Transport,
-) -> Result<bool> {
-    let Some(sum) = sum else { return Ok(true) };
-    let is_same = raw.as_ref().is_none_or(|raw| sum_of(spec, raw) == sum);
-    let mut all = vec![Vec::new(); transport.ranks()];
-    transport.all_gather(&[u8::from(is_same)], &mut all)?;
-    Ok(all.iter().all(|theirs| *theirs == [1]))
-}
-
-/// Refuses a gathered answer that is not the one that was certified.
-fn check_sum(spec: &AnswerSpec, raw: &[u8], sum: u64) -> Result<()> {
-    let found = sum_of(spec, raw);
-    if found == sum {
-        return Ok(());
-    }
-    Err(Error::Answer(format!(
-        "the answer changed after it was certified (its sum is {found:016x}, certified was {sum:016x}); run again"
-    )))
-}
-
-/// The owned values of the answer field from all ranks, in global order, on rank 0.
-fn gather(step: &mut Step<'_>, spec: &AnswerSpec, transport: &mut dyn Transport) -> Result<Option<Vec<u8>>> {
-    let mine = step.raw_owned(spec.field)?;
-    if transport.ranks() == 1 {
-        return Ok(Some(mine));
-    }
-    let mut outgoing = vec![Vec::new(); transport.ranks()];
-    let mut incoming = outgoing.clone();
-    outgoing[0] = mine;
-    transport.exchange(&mut outgoing, &mut incoming)?;
-    if transport.rank() != Rank(0) {
-        return Ok(None);
-    }
-    let bytes = match spec.field.kind {
-        Kind::U32 => 4,
-        Kind::F64 => 8,
-    };
-    let whole = incoming.concat();
-    if whole.len() != step.part.graph_vertices() * bytes {
-        return Err(Error::Environment(format!(
-            "the ranks gathered {} bytes of the answer, {} belong to it; run again, and report it if it repeats",
-            whole.len(),
-            step.part.graph_vertices() * bytes
-        )));
-    }
-    Ok(Some(whole))
 }
