@@ -39,7 +39,7 @@ template <class Rule> GK_DEVICE void gather_pieces(const Call& call, const LongR
     }
 }
 
-// What makes a gathered vertex critical, and the least sound value: as framework/src/protect/score.rs.
+// What makes a gathered vertex critical, and the least sound value: as framework/src/step/monitor/score.rs.
 struct Marks {
     double floor, cutoff, whole, a, b, t, log_most;
     u64 always_from;

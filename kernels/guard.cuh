@@ -41,13 +41,13 @@ struct Watch {
     u64 once_initial;
 };
 
-// The term of value `bits` at `place`, as framework/src/protect/seal.rs.
+// The term of value `bits` at `place`, as framework/src/base/checksum.rs.
 GK_DEVICE u64 mix(u64 place, u64 bits) {
     u64 mixed = (bits ^ (place * 0x9e3779b97f4a7c15ull)) * 0xbf58476d1ce4e5b9ull;
     return mixed ^ (mixed >> 32);
 }
 
-// The term of a set-once value, as framework/src/protect/watch.rs: an odd weight times a hash.
+// The term of a set-once value, as framework/src/step/monitor/mod.rs: an odd weight times a hash.
 GK_DEVICE u64 once_term(u32 v, u64 bits) { return (2 * u64(v) + 1) * mix(0, bits); }
 
 // The term of a member of a frontier.

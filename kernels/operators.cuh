@@ -1,5 +1,5 @@
 // The operators, as templates over leaf rules. A rule is a struct made from a Call, written as its Rust twin reads; a macro at the
-// end names its kernels. Launched by framework/src/device/cuda/operators.rs, which says what each leaves behind.
+// end names its kernels. Launched by framework/src/cuda/operators.rs, which says what each leaves behind.
 #pragma once
 #include "arcs.cuh"
 #include "guard.cuh"

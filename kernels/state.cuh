@@ -1,5 +1,5 @@
 // What a kernel is given: the part, the fields that the rule binds, its numbers, and the frontier.
-// Each struct is laid out as its twin in framework/src/device/cuda/layout.rs; each launch compares their sizes.
+// Each struct is laid out as its twin in framework/src/cuda/layout.rs; each launch compares their sizes.
 #pragma once
 #include "machine.cuh"
 

@@ -1,4 +1,4 @@
-// Sums of reals that do not depend on their order, as framework/src/sum.rs: each term is split against two fixed grids, and the
+// Sums of reals that do not depend on their order, as framework/src/base/sum.rs: each term is split against two fixed grids, and the
 // parts on one grid add up without rounding. So threads, blocks and atomics may add in any order.
 #pragma once
 #include "block.cuh"

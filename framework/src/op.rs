@@ -123,7 +123,7 @@ pub trait VertexOp: Sync {
     }
     /// How far `prefetch` runs ahead of `vertex`; 0 for never.
     const AHEAD: u32 = 0;
-    /// Asks for what `vertex` will read to be brought near.
+    /// Asks for what `vertex` will read to be prefetched.
     #[inline(always)]
     fn prefetch(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
 }
@@ -142,7 +142,7 @@ pub trait GatherOp: Sync {
     }
     /// What an arc from `src` brings.
     fn gather(&self, view: Self::View<'_>, src: LocalId) -> f64;
-    /// Asks for what `gather` will read to be brought near.
+    /// Asks for what `gather` will read to be prefetched.
     #[inline(always)]
     fn prefetch(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.

@@ -26,7 +26,7 @@ pub fn answer_sum(sum: u64, global: u32, bits: u64) -> u64 {
     sum.wrapping_add(mix(global.into(), bits))
 }
 
-/// A seal of words that rest between two supersteps.
+/// A hash of words that stay unchanged between two supersteps.
 pub(crate) fn hash_of<T: Pod>(items: &[T], seed: u64) -> u64 {
     xxh3_64_with_seed(bytes_of(items), seed)
 }

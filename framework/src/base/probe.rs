@@ -16,7 +16,7 @@ pub enum Stage {
     ScoreAndMark,
     /// The algorithm's operators with redundant updates and comparison, in the loop of a protected run.
     ToleranceUpdate,
-    /// What protection does beside: seals, snapshots, summaries; in the loop.
+    /// What protection does beside: checksums, snapshots, summaries; in the loop.
     Bookkeeping,
     /// Ghost exchange, in the loop.
     Exchange,

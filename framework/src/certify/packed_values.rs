@@ -18,7 +18,7 @@ impl<T: Pod + Copy> VertexValues<T> {
         *at(&self.values, v)
     }
 
-    /// Asks for the value at `v` to be brought near.
+    /// Prefetches the value at `v`.
     #[inline(always)]
     pub fn prefetch(&self, v: LocalId) {
         prefetch(&self.values, v.index());

@@ -63,9 +63,9 @@ impl Gpus {
         Gpus { ghosts: Ghosts::ByTransport, ..self }
     }
 
-    /// How ghosts travel where ranks share this process or not, and where messages are sealed or not.
-    pub(super) fn ghosts(&self, is_one_process: bool, is_sealed: bool) -> Ghosts {
-        if is_one_process && !is_sealed { self.ghosts } else { Ghosts::ByTransport }
+    /// How ghosts travel where ranks share this process or not, and where messages carry checksums or not.
+    pub(super) fn ghosts(&self, is_one_process: bool, has_checksums: bool) -> Ghosts {
+        if is_one_process && !has_checksums { self.ghosts } else { Ghosts::ByTransport }
     }
 
     /// How messages of a rank get to each of its peers, if devices exchange at all.

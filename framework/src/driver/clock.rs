@@ -47,7 +47,7 @@ pub struct Timing {
     pub score_and_mark: Duration,
     /// Inside the algorithm's operators and redundant updates, protected.
     pub tolerance_update: Duration,
-    /// Seals, snapshots, summaries.
+    /// Checksums, snapshots, summaries.
     pub bookkeeping: Duration,
     /// Summaries on their way from the device; not collected unless the probe wants it.
     pub summary_copy: Duration,

@@ -1,17 +1,13 @@
-//! Checksums: sums over (place, value) pairs that do not depend on order, and seals of lists and messages.
-//!
-//! One term is a multiplication by an odd number and a fold, both one-to-one in the value for a given place: a single changed
-//! value always changes the sum; several cancel out with a chance of about 2^-32 at worst (the low half does not add up
-//! linearly, so opposite flips of one bit at several places do not cancel by structure).
+//! Checksums of messages: one that is lost, repeated, out of its turn or changed is noticed before it is used.
 
 use crate::base::checksum::mix;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes that a seal adds to a message: its sequence number and its hash.
+/// What is appended to a message: its sequence number and its hash.
 const CHECKSUM_BYTES: usize = 16;
 
-/// Seals the messages of one rank. Exchanges are collective, so all ranks count alike: a message that is not the next one is
-/// an old or a missing one.
+/// Appends to each message of one rank its sequence number and its hash, and checks those of what it receives. Exchanges are
+/// collective, so all ranks count alike: a message that is not the next one is an old or a missing one.
 #[derive(Default, Debug)]
 pub(crate) struct MessageChecksums {
     sequence: u64,
@@ -23,7 +19,7 @@ pub(crate) struct MessageChecksums {
 }
 
 impl MessageChecksums {
-    /// Seals what this rank sends.
+    /// Completes what this rank sends.
     pub(crate) fn close(&mut self, messages: &mut [Vec<u8>], me: usize) {
         self.sequence += 1;
         for (peer, message) in messages.iter_mut().enumerate().filter(|(peer, _)| *peer != me) {
@@ -34,7 +30,7 @@ impl MessageChecksums {
         }
     }
 
-    /// Takes the seals off what it received. A message with a broken one is dropped.
+    /// Checks what it received and takes the sequence numbers and hashes off. A message that is not as it was sent is dropped.
     pub(crate) fn open(&mut self, messages: &mut [Vec<u8>], me: usize) {
         for (peer, message) in messages.iter_mut().enumerate().filter(|(peer, _)| *peer != me) {
             let payload = message.len().saturating_sub(CHECKSUM_BYTES);

@@ -3,7 +3,7 @@
 //! Only what changed is sent, packed: `[form u8][values]` where form says how places are named. Full: every place of the
 //! route, in order, without names. Bitmap: one bit a place. Sparse: a 4-byte place before each value. The shortest is taken, so
 //! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens. In a protected run every
-//! message, empty ones too, ends in a seal (`protect::seal`), so that one lost, repeated or changed is noticed before it is used.
+//! message, empty ones too, ends in a sequence number and a hash ([`checksum`]), so that one lost, repeated or changed is noticed before it is used.
 
 mod checksum;
 mod vote;
@@ -36,7 +36,7 @@ pub struct Exchange<'t> {
     places: Vec<Vec<u32>>,
     words: Vec<u8>,
     rows: device::RowsOfPlaces,
-    /// Seals messages, in a protected run.
+    /// Checks messages, in a protected run.
     pub(crate) checksums: Option<MessageChecksums>,
     /// How long the device was at the last exchange, where devices exchange.
     pub(crate) device_time: Option<Duration>,
@@ -164,7 +164,7 @@ impl<'t> Exchange<'t> {
         Ok(())
     }
 
-    /// Whether devices exchange: sealed messages go over the transport, as they can then be lost and are noticed.
+    /// Whether devices exchange: messages with checksums go over the transport, as they can then be lost and are noticed.
     fn is_direct(&self, device: &dyn Device) -> bool {
         device.is_direct() && self.checksums.is_none()
     }

@@ -146,7 +146,7 @@ impl FaultInjector<'_> {
                 }
                 model => {
                     let (new, bit) = changed(model, list[place].number().into(), 32, &mut rng);
-                    // The guard looks at the seal before anybody uses a member as a vertex.
+                    // The guard looks at the checksum before anybody uses a member as a vertex.
                     (list[place], flipped) = (LocalId::new(new as u32), bit);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! A field has an element for every local vertex: `[owned + ghosts]`. An operator names the fields it uses once per call, in
 //! `bind`: frozen ones (read as plain values) or changing ones (relaxed atomics). No field can be both in one call.
-#![allow(unsafe_code)] // one frozen view, guarded by the book of borrows
+#![allow(unsafe_code)] // one frozen view, guarded by the record of borrows
 
 mod view;
 
@@ -274,7 +274,7 @@ impl Fields {
         Changing { atoms: self.atoms(field) }
     }
 
-    /// The book in which one operator call writes down what it borrows.
+    /// The record of what one operator call borrows.
     pub(crate) fn bind(&mut self) -> Bind<'_> {
         Bind { fields: self, taken: Default::default(), order: RefCell::default() }
     }
@@ -407,7 +407,7 @@ impl<T: Copy> Frozen<'_, T> {
         *at(self.values, v)
     }
 
-    /// Asks for the value at `v` to be brought near.
+    /// Prefetches the value at `v`.
     #[inline(always)]
     pub fn prefetch(self, v: LocalId) {
         prefetch(self.values, v.index());
@@ -440,7 +440,7 @@ impl<T: Value> Changing<'_, T> {
         T::store(at(self.atoms, v), value);
     }
 
-    /// Asks for the value at `v` to be brought near.
+    /// Prefetches the value at `v`.
     #[inline(always)]
     pub fn prefetch(self, v: LocalId) {
         prefetch(self.atoms, v.index());

@@ -1,4 +1,4 @@
-//! Merges, views and the book of borrows.
+//! Merges, views and the record of borrows.
 
 use super::*;
 use crate::host::access::{Concurrent, Sequential};

@@ -53,7 +53,7 @@ impl<T: Value> Values<'_, T> {
         T::load(at(self.atoms, v))
     }
 
-    /// Asks for the value at `v` to be brought near.
+    /// Prefetches the value at `v`.
     #[inline(always)]
     pub fn prefetch(self, v: LocalId) {
         prefetch(self.atoms, v.index());

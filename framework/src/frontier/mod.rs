@@ -223,7 +223,7 @@ impl Frontier {
         if self.form == FrontierFormat::Bitmap { hash_of(self.bits.words(), sum) } else { sum }
     }
 
-    /// Drops members that are no vertices of the part, after a seal was found broken: what rested here may be anything.
+    /// Drops members that are no vertices of the part, after its checksum was found to differ: what was left here may be anything.
     pub(crate) fn drop_invalid(&mut self, part: &Part) {
         let is_owned = |v: &LocalId| v.index() < part.owned();
         self.queues.iter_mut().for_each(|queue| queue.0.retain(is_owned));

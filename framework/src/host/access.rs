@@ -43,7 +43,7 @@ pub(crate) fn row<T>(items: &[T], from: u64, to: u64) -> &[T] {
     unsafe { items.get_unchecked(from as usize..to as usize) }
 }
 
-/// Asks for `items[index]` to be brought near; any index is allowed.
+/// Asks for `items[index]` to be prefetched; any index is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -69,13 +69,13 @@ impl Rows {
         (from, row(&self.targets, from, to))
     }
 
-    /// Asks for the offsets of `v` to be brought near.
+    /// Prefetches the offsets of `v`.
     #[inline(always)]
     pub(crate) fn prefetch_offsets(&self, v: LocalId) {
         prefetch(&self.offsets, v.index());
     }
 
-    /// Asks for the beginning of the row of `v` to be brought near.
+    /// Prefetches the beginning of the row of `v`.
     #[inline(always)]
     pub fn prefetch_row(&self, v: LocalId) {
         prefetch(&self.targets, *at(&self.offsets, v) as usize);
@@ -86,7 +86,7 @@ impl Rows {
         &self.offsets
     }
 
-    /// Asks for a place of a row, chosen by its length, to be brought near.
+    /// Asks for a place of a row, chosen by its length, to be prefetched.
     #[inline(always)]
     pub(crate) fn prefetch_place(&self, v: LocalId, place: impl Fn(usize) -> usize) {
         let (begin, end) = (self.begin(v, 0) as usize, self.begin(v, 1) as usize);
@@ -239,7 +239,7 @@ impl Part {
         sums
     }
 
-    /// Whether the arcs were sealed and are not what they were. One pass over the arcs.
+    /// Whether the arcs were summed when they were loaded and are not what they were. One pass over the arcs.
     pub(crate) fn is_damaged(&self, pool: &Pool) -> bool {
         self.arc_sums.is_some_and(|loaded| ArcSums::of(self, pool) != loaded)
     }

@@ -280,8 +280,8 @@ impl CheckContext<'_> {
             found(Detector::Trend, summary.broken, "a message arrives as it was sent", None, text);
         }
         if !summary.is_frontier_whole {
-            let text = "its seal is broken".into();
-            found(Detector::Trend, 1, "a frontier rests unchanged between supersteps", None, text);
+            let text = "its checksum differs".into();
+            found(Detector::Trend, 1, "a frontier stays unchanged between supersteps", None, text);
         }
         if let Verdict::Corrupt(finding) = self.rules.trend(summary.before.as_ref(), &summary.now) {
             found(Detector::Trend, 1, &finding.rule, finding.vertex, finding.evidence);

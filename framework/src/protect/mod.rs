@@ -1,6 +1,6 @@
 //! Protection of a run: what is watched while it goes on, how an older state comes back, and what is proved at the end.
 //!
-//! Tier 1 (`monitor`, `score`, `seal`, `checker`): critical vertices are updated again and compared, values and messages carry
+//! Tier 1 (`step::monitor`, `checker`): critical vertices are updated again and compared, values and messages carry
 //! checksums, a checker judges a summary of each superstep. Tier 2 (`postcheck`): the plugin's certificate. Tier 3 (`snapshot`,
 //! `checkpoint`): verified copies of the state, to which all ranks go back together. Cost of a superstep without faults:
 //! O(active + messages).

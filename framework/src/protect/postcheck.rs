@@ -198,7 +198,7 @@ impl ProtectedGuard<'_> {
         }
         let lost = self.messages.iter().zip(&sums).filter(|(_, sum)| **sum != 0).map(|((index, ..), _)| *index);
         for index in lost {
-            // Where the seal told already, the sums tell the same again.
+            // Where the checksum told already, the sums tell the same again.
             if together.trend.first.is_none_or(|first| index < first) {
                 let (rule, evidence) = ("what was sent is what was received".into(), "the sums differ".into());
                 together.add(Detector::Trend, 1, index, Finding { rule, vertex: None, evidence });

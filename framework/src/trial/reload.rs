@@ -92,7 +92,7 @@ impl<'g> CurrentGraph<'g> {
         self.again.as_deref().unwrap_or(self.given)
     }
 
-    /// Cuts this rank's part. If its arcs are to be `watched`, it is sealed, and has the sum that it had when first cut. Collective.
+    /// Cuts this rank's part. If its arcs are to be `watched`, they are summed, and the sum is what it was when the part was first cut. Collective.
     ///
     /// # Errors
     /// When a peer is lost, or the graph is damaged and does not come again.
