@@ -5,7 +5,6 @@ use crate::durable;
 use framework::error::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Width of every picture.
@@ -65,6 +64,40 @@ pub(crate) enum Anchor {
     End,
 }
 
+/// How the line of a series is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stroke {
+    colour: usize,
+    dashes: usize,
+}
+
+/// Ways to break a line.
+const DASHES: [&str; 4] = ["", "8 4", "2 3", "10 3 2 3"];
+
+impl Stroke {
+    /// Strokes of series, no two alike while there are enough. Series of a kind are broken alike where possible, so that one line on top of
+    /// another of a different kind hides it only in part.
+    pub(crate) fn of_series(kinds: &[usize]) -> Vec<Stroke> {
+        let mut found: Vec<Stroke> = Vec::new();
+        for (series, kind) in kinds.iter().enumerate() {
+            let with = |more: usize| Stroke { colour: series % COLOURS, dashes: (kind + more) % DASHES.len() };
+            let free = (0..DASHES.len()).map(with).find(|stroke| !found.contains(stroke));
+            found.push(free.unwrap_or_else(|| with(0)));
+        }
+        found
+    }
+
+    /// The class of its dots.
+    pub(crate) fn fill(self) -> String {
+        format!("f{}", self.colour)
+    }
+
+    /// The class of its lines.
+    pub(crate) fn line(self) -> String {
+        format!("l{}", self.colour)
+    }
+}
+
 /// A picture in the making.
 pub(crate) struct Canvas {
     body: String,
@@ -101,10 +134,22 @@ impl Canvas {
         );
     }
 
+    /// The line of a series through points.
+    pub(crate) fn series(&mut self, stroke: Stroke, points: &[(f64, f64)]) {
+        let dash = match DASHES[stroke.dashes] {
+            "" => String::new(),
+            pattern => format!(" stroke-dasharray=\"{pattern}\""),
+        };
+        self.polyline(&stroke.line(), &dash, points);
+    }
+
     /// A line through points.
-    pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)], is_dashed: bool) {
+    pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
+        self.polyline(class, "", points);
+    }
+
+    fn polyline(&mut self, class: &str, dash: &str, points: &[(f64, f64)]) {
         let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
-        let dash = if is_dashed { " stroke-dasharray=\"7 4\"" } else { "" };
         let _ = writeln!(self.body, "<polyline class=\"{class}\"{dash} points=\"{}\"/>", points.join(" "));
     }
 
@@ -143,6 +188,22 @@ impl Canvas {
             }
             self.rect(&format!("f{}", colour % COLOURS), [x, y - 12.0, 14.0, 14.0], words);
             self.text("ink", 14.0, (x + 20.0, y), Anchor::Start, words);
+            x += width;
+        }
+        y + 24.0
+    }
+
+    /// A legend of lines that wraps; the y below it.
+    pub(crate) fn line_legend(&mut self, y: f64, entries: &[(Stroke, String)]) -> f64 {
+        let (mut x, mut y) = (24.0, y);
+        for (stroke, words) in entries {
+            let width = 56.0 + wide(words, 14.0);
+            if x > 24.0 && x + width > WIDTH - 24.0 {
+                (x, y) = (24.0, y + 24.0);
+            }
+            self.series(*stroke, &[(x, y - 5.0), (x + 30.0, y - 5.0)]);
+            self.reach(y);
+            self.text("ink", 14.0, (x + 36.0, y), Anchor::Start, words);
             x += width;
         }
         y + 24.0
@@ -209,6 +270,11 @@ pub(crate) fn png(svg: &str) -> Result<Vec<u8>> {
     pixels.encode_png().map_err(|error| failed(error.to_string()))
 }
 
+/// The files of a chart: SVG and PNG, light and dark, and the numbers.
+pub(crate) fn files(name: &str) -> [String; 5] {
+    ["svg", "png", "dark.svg", "dark.png", "csv"].map(|ending| format!("{name}.{ending}"))
+}
+
 /// A chart: a picture, the numbers in it, and what a reader has to know.
 pub(crate) struct Chart {
     pub(crate) name: &'static str,
@@ -219,19 +285,18 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Writes `NAME.svg`, `NAME.dark.svg`, both as PNG, and `NAME.csv`.
+    /// Writes the [`files`] of its name.
     ///
     /// # Errors
     /// When the disk refuses.
     pub(crate) fn write(&self, folder: &std::path::Path) -> Result<()> {
-        for (theme, ending) in [(Theme::Light, ""), (Theme::Dark, ".dark")] {
+        let [light, light_png, dark, dark_png, numbers] = files(self.name).map(|name| folder.join(name));
+        for (theme, svg_path, png_path) in [(Theme::Light, light, light_png), (Theme::Dark, dark, dark_png)] {
             let svg = self.canvas.alone(theme);
-            let path = |form: &str| -> PathBuf { folder.join(format!("{}{ending}.{form}", self.name)) };
-            durable::replace(&path("svg"), svg.as_bytes())?;
-            durable::replace(&path("png"), &png(&svg)?)?;
+            durable::replace(&svg_path, svg.as_bytes())?;
+            durable::replace(&png_path, &png(&svg)?)?;
         }
-        let text = csv_table::text(&self.numbers)?;
-        durable::replace(&folder.join(format!("{}.csv", self.name)), &text)
+        durable::replace(&numbers, &csv_table::text(&self.numbers)?)
     }
 }
 

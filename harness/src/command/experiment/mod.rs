@@ -10,6 +10,7 @@ mod stdout;
 mod attempt;
 mod verdict;
 mod traces;
+mod labels;
 mod collect;
 mod process;
 mod runner;

@@ -1,10 +1,15 @@
 //! The analysis: pairs of performance measurements that differ in one thing, and what that one thing costs.
 
 mod statistics;
+mod configuration;
+mod kinds;
 mod pairs;
+mod tables;
 
-pub(crate) use pairs::{Kind, Pairing, pairings, summary_table};
+pub(crate) use kinds::Kind;
+pub(crate) use pairs::{Pairing, pairings};
 pub(crate) use statistics::{Interval, summary};
+pub(crate) use tables::summary_table;
 
 use super::collect::{self, Collected};
 use crate::csv_table;
@@ -14,9 +19,6 @@ use crate::people::say;
 use framework::error::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Fewer repeats than this give no interval worth the name.
-pub(crate) const REPEATS_WANTED: usize = 5;
 
 /// Collects a run that may be analysed.
 ///
@@ -44,9 +46,9 @@ pub(crate) fn run(run: &Path) -> Result<ExitCode> {
     let folder = run.join("analysis");
     durable::folder(&folder)?;
     durable::sweep(&folder);
-    durable::replace(&folder.join("pairs.csv"), &csv_table::text(&pairs::table(&pairings))?)?;
+    durable::replace(&folder.join("pairs.csv"), &csv_table::text(&tables::table(&pairings))?)?;
     durable::replace(&folder.join("summary.csv"), &csv_table::text(&summary_table(&pairings))?)?;
-    for line in pairs::sentences(&pairings) {
+    for line in tables::sentences(&pairings) {
         say(&line);
     }
     if pairings.is_empty() {
@@ -55,7 +57,7 @@ pub(crate) fn run(run: &Path) -> Result<ExitCode> {
     if !collected.manifest.is_evidence {
         say("warning: this run is marked as no evidence (debug build or dirty tree)");
     }
-    let refused = pairings.iter().map(|pairing| pairing.refused.len()).sum::<usize>();
+    let refused = pairings.iter().map(|pairing| pairing.faults().count()).sum::<usize>();
     let missing = collected.problems.len();
     if refused + missing > 0 {
         say(&format!("FAILED   {refused} pairs refused, {missing} planned calls without a sound measurement"));

@@ -1,108 +1,27 @@
-//! Which measurements make a pair, whether their answers are equal, and the tables of differences.
+//! Which measurements make a pair, whether they may be compared, and the differences of a pair, explained.
 
 use super::super::attempt::Attempt;
 use super::super::collect::Collected;
+use super::super::labels::Labels;
 use super::super::manifest::FrozenMethod;
-use super::REPEATS_WANTED;
-use super::statistics::{Interval, summary};
+use super::super::verdict::{fields, rank_records};
+use super::configuration::Configuration;
+use super::kinds::{Kind, Role, TOTALS};
+use super::statistics::REPEATS_WANTED;
 use serde_json::Value;
 
-/// What the two sides of a pair differ in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// Fault tolerant against baseline, several ranks.
-    MultiProtection,
-    /// Several ranks against one, both baseline.
-    Scaling,
-    /// Fault tolerant against baseline, one rank.
-    SingleProtection,
-}
+/// The name of the row with what no part explains.
+const UNEXPLAINED: &str = "unexplained";
 
-/// How a field takes part in a pair.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// What the pair is about.
-    Total,
-    /// A part that explains it.
-    Explains,
-    /// Differs between the methods, but is not the cost of what they differ in.
-    Change,
-}
-
-impl Kind {
-    /// As tables have it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::MultiProtection => "multi_protection",
-            Kind::Scaling => "scaling",
-            Kind::SingleProtection => "single_protection",
-        }
-    }
-
-    fn of(baseline: &FrozenMethod, variant: &FrozenMethod) -> Option<Kind> {
-        let (base, other) = (parts(&baseline.name)?, parts(&variant.name)?);
-        let is_same_device = base.1 == other.1;
-        match (base, other) {
-            _ if !is_same_device => None,
-            (("multi", _, "baseline"), ("multi", _, "fault_tolerant")) if baseline.ranks == variant.ranks => {
-                Some(Kind::MultiProtection)
-            }
-            (("single", _, "baseline"), ("multi", _, "baseline")) => Some(Kind::Scaling),
-            (("single", _, "baseline"), ("single", _, "fault_tolerant")) => Some(Kind::SingleProtection),
-            _ => None,
-        }
-    }
-
-    fn fields(self) -> &'static [(&'static str, Role)] {
-        use Role::{Change, Explains, Total};
-        match self {
-            Kind::MultiProtection => &[
-                ("algorithm_e2e_ms", Total),
-                ("algorithm_total_ms", Total),
-                ("score_and_mark_ms", Explains),
-                ("graph_kernel_ms", Explains),
-                ("d2h_summary_ms", Explains),
-                ("cpu_validation_ms", Explains),
-                ("cpu_check_drain_ms", Explains),
-                ("postcheck_total_ms", Explains),
-                ("nccl_exchange_ms", Change),
-                ("mpi_sync_ms", Change),
-            ],
-            Kind::Scaling => &[
-                ("algorithm_e2e_ms", Total),
-                ("algorithm_total_ms", Total),
-                ("graph_kernel_ms", Explains),
-                ("nccl_exchange_ms", Explains),
-                ("mpi_sync_ms", Explains),
-                ("distributed_setup_ms", Explains),
-                ("final_result_gather_ms", Explains),
-            ],
-            Kind::SingleProtection => &[
-                ("algorithm_e2e_ms", Total),
-                ("algorithm_total_ms", Total),
-                ("graph_kernel_ms", Explains),
-                ("score_and_mark_ms", Explains),
-                ("d2h_summary_ms", Explains),
-                ("cpu_check_drain_ms", Explains),
-                ("postcheck_total_ms", Explains),
-            ],
-        }
-    }
-}
-
-/// Ranks, device and protection of a method's name.
-fn parts(name: &str) -> Option<(&str, &str, &str)> {
-    let (ranks, rest) = name.split_once('_')?;
-    let (device, protection) = rest.split_once('_')?;
-    Some((ranks, device, protection))
-}
-
-/// A field of a pair over all its repeats.
+/// A row of a pair over all its repeats.
 pub(crate) struct Metric {
+    /// The total that it belongs to.
+    pub(super) of: &'static str,
+    /// The total itself, or a part of it.
     pub(crate) field: &'static str,
-    role: Role,
+    pub(super) role: Role,
     /// By repeat: baseline and variant in ms.
-    values: Vec<(f64, f64)>,
+    pub(super) values: Vec<(f64, f64)>,
 }
 
 impl Metric {
@@ -124,6 +43,22 @@ impl Metric {
     }
 }
 
+/// The measurements behind a pair in one repeat.
+pub(crate) struct Source {
+    pub(super) repeat: u32,
+    pub(super) session: String,
+    pub(crate) baseline: String,
+    pub(crate) variant: String,
+}
+
+/// A repeat in which a pair was not computed.
+pub(crate) struct Refused {
+    pub(super) repeat: u32,
+    pub(super) reason: String,
+    /// Whether the sides ran on different configurations, which is no fault of the measurements.
+    pub(super) is_configuration: bool,
+}
+
 /// Two methods on one item, over the repeats in which both were measured.
 pub(crate) struct Pairing {
     pub(crate) kind: Kind,
@@ -133,16 +68,18 @@ pub(crate) struct Pairing {
     pub(crate) dataset: String,
     pub(crate) baseline: FrozenMethod,
     pub(crate) variant: FrozenMethod,
-    pub(crate) metrics: Vec<Metric>,
-    /// Of each pair, in the order of the values: repeat, session, and the two attempts.
-    pub(crate) sources: Vec<(u32, String, String, String)>,
-    /// Repeats whose two sides may not be compared, and why.
-    pub(crate) refused: Vec<String>,
+    /// What the methods are called, so that no two are called alike.
+    pub(crate) labels: [String; 2],
+    pub(super) metrics: Vec<Metric>,
+    /// Of each computed repeat, in the order of the values.
+    pub(crate) sources: Vec<Source>,
+    pub(super) refused: Vec<Refused>,
 }
 
 /// Every pairing that the manifest's methods make, with what was measured.
 pub(crate) fn pairings(collected: &Collected) -> Vec<Pairing> {
     let manifest = &collected.manifest;
+    let labels = Labels::of(manifest);
     let mut found = Vec::new();
     for item in &manifest.items {
         for (base_place, baseline) in manifest.methods.iter().enumerate() {
@@ -156,11 +93,8 @@ pub(crate) fn pairings(collected: &Collected) -> Vec<Pairing> {
                     dataset: manifest.datasets[item.dataset].name.clone(),
                     baseline: baseline.clone(),
                     variant: variant.clone(),
-                    metrics: kind
-                        .fields()
-                        .iter()
-                        .map(|&(field, role)| Metric { field, role, values: Vec::new() })
-                        .collect(),
+                    labels: [base_place, other_place].map(|place| labels.methods[place].clone()),
+                    metrics: rows(kind),
                     sources: Vec::new(),
                     refused: Vec::new(),
                 };
@@ -180,42 +114,104 @@ pub(crate) fn pairings(collected: &Collected) -> Vec<Pairing> {
     found
 }
 
-/// The slowest rank's time of a field.
-pub(crate) fn rank_max(attempt: &Attempt, field: &str) -> Option<f64> {
-    let timing = attempt.records.timing.as_ref()?;
-    let name = field.trim_end_matches("_ms");
-    timing.get(&format!("rank_{name}_max_ms")).or_else(|| timing.get(field))?.as_f64()
+/// Each total, its parts, and what they leave unexplained.
+fn rows(kind: Kind) -> Vec<Metric> {
+    let of_total = |(number, of): (usize, &'static str)| {
+        let parts = kind.parts_of(number).map(|part| (part.name, part.role));
+        let all = std::iter::once((of, Role::Total)).chain(parts).chain([(UNEXPLAINED, Role::Unexplained)]);
+        all.map(|(field, role)| Metric { of, field, role, values: Vec::new() }).collect::<Vec<_>>()
+    };
+    TOTALS.into_iter().flat_map(of_total).collect()
+}
+
+/// The values of the rows of [`rows`] for one measurement. Maxima over ranks do not add up, so a total and its parts are those of one rank: the one
+/// whose total is the largest, which is the maximum itself.
+fn values(kind: Kind, attempt: &Attempt, ranks: u32) -> Option<Vec<f64>> {
+    let ranks: Vec<[f64; 24]> =
+        rank_records(&attempt.records, ranks).into_iter().map(fields).collect::<Result<_, _>>().ok()?;
+    let mut found = Vec::new();
+    for (number, _) in TOTALS {
+        let slowest = ranks.iter().max_by(|one, other| one[number - 1].total_cmp(&other[number - 1]))?;
+        let total = slowest[number - 1];
+        let parts: Vec<f64> =
+            kind.parts_of(number).map(|part| part.fields.iter().map(|field| slowest[field - 1]).sum::<f64>()).collect();
+        let rest = total - parts.iter().sum::<f64>();
+        found.push(total);
+        found.extend(parts);
+        found.push(rest);
+    }
+    Some(found)
 }
 
 impl Pairing {
     fn add(&mut self, repeat: u32, base: &Attempt, other: &Attempt) {
+        let mut refuse =
+            |reason: String, is_configuration| self.refused.push(Refused { repeat, reason, is_configuration });
         if let Some(reason) = differs(base, other) {
-            self.refused.push(format!("repeat {repeat}: {reason}"));
-            return;
+            return refuse(reason, false);
         }
-        for metric in &mut self.metrics {
-            let ms = |attempt| rank_max(attempt, metric.field).unwrap_or(f64::NAN);
-            metric.values.push((ms(base), ms(other)));
+        if let Some(reason) = other_configuration(self.kind, base, other) {
+            return refuse(reason, true);
         }
-        let session = base.attempt_session_id.map(|id| id.to_string()).unwrap_or_default();
-        self.sources.push((repeat, session, base.attempt_id.to_string(), other.attempt_id.to_string()));
+        if !has_equal_answer(base, other) {
+            return refuse("the answers are not equal".into(), false);
+        }
+        let (Some(left), Some(right)) =
+            (values(self.kind, base, self.baseline.ranks), values(self.kind, other, self.variant.ranks))
+        else {
+            return refuse("a side has no whole timing".into(), false);
+        };
+        for (metric, pair) in self.metrics.iter_mut().zip(left.into_iter().zip(right)) {
+            metric.values.push(pair);
+        }
+        self.sources.push(Source {
+            repeat,
+            session: base.attempt_session_id.map(|id| id.to_string()).unwrap_or_default(),
+            baseline: base.attempt_id.to_string(),
+            variant: other.attempt_id.to_string(),
+        });
     }
 
     /// `multi_cpu_baseline x2 vs single_cpu_baseline`.
     pub(crate) fn title(&self) -> String {
-        let of = |method: &FrozenMethod| {
-            if method.ranks > 1 { format!("{} x{}", method.name, method.ranks) } else { method.name.clone() }
-        };
-        format!("{} vs {}", of(&self.variant), of(&self.baseline))
+        let [baseline, variant] = &self.labels;
+        format!("{variant} vs {baseline}")
     }
 
-    /// The metric of a field.
-    pub(crate) fn metric(&self, field: &str) -> Option<&Metric> {
-        self.metrics.iter().find(|metric| metric.field == field)
+    /// The row of a total.
+    pub(crate) fn total(&self, field: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.role == Role::Total && metric.field == field)
+    }
+
+    /// Repeats that were not computed because the measurements contradict each other.
+    pub(super) fn faults(&self) -> impl Iterator<Item = &Refused> {
+        self.refused.iter().filter(|refused| !refused.is_configuration)
+    }
+
+    /// What a reader of the pair must know, in sentences.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut said: Vec<String> = Vec::new();
+        for refused in self.refused.iter().filter(|refused| refused.is_configuration) {
+            if !said.contains(&refused.reason) {
+                said.push(refused.reason.clone());
+            }
+        }
+        if !self.sources.is_empty() && self.sources.len() < REPEATS_WANTED {
+            said.push(format!(
+                "fewer than {REPEATS_WANTED} repeats ({}): the intervals say little; raise repeats in the plan",
+                self.sources.len()
+            ));
+        }
+        said
+    }
+
+    /// Repeats whose measurements contradict each other, in sentences.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        self.faults().map(|refused| format!("repeat {}: {}", refused.repeat, refused.reason)).collect()
     }
 }
 
-/// Why two measurements may not be compared: another session, parameters, device, or another answer.
+/// Why two measurements are no pair at all: another session, other parameters, another graph.
 fn differs(base: &Attempt, other: &Attempt) -> Option<String> {
     if base.attempt_session_id.is_none() || base.attempt_session_id != other.attempt_session_id {
         return Some("the two sides are of different sessions".into());
@@ -223,19 +219,20 @@ fn differs(base: &Attempt, other: &Attempt) -> Option<String> {
     let (Some(left), Some(right)) = (&base.records.metadata, &other.records.metadata) else {
         return Some("a side has no metadata".into());
     };
-    for key in ["parameters", "graph", "dataset", "instrumentation_profile"] {
-        if left.get(key) != right.get(key) {
-            return Some(format!("the two sides have different {key}"));
-        }
-    }
-    let device = |metadata: &serde_json::Map<String, Value>| {
-        let first = metadata.get("devices")?.get(0)?;
-        Some((first.get("kind")?.clone(), first.get("name")?.clone(), first.get("driver").cloned()))
+    let key = ["parameters", "graph", "dataset", "instrumentation_profile"]
+        .into_iter()
+        .find(|key| left.get(*key) != right.get(*key))?;
+    Some(format!("the two sides have different {key}"))
+}
+
+/// Why two measurements are of different configurations.
+fn other_configuration(kind: Kind, base: &Attempt, other: &Attempt) -> Option<String> {
+    let of = |attempt: &Attempt| attempt.records.metadata.as_ref().map(Configuration::of);
+    let what = match (of(base), of(other)) {
+        (Some(left), Some(right)) => left.difference(&right, kind.compares_ranks())?,
+        _ => "a side does not say what it ran on".into(),
     };
-    if device(left) != device(right) {
-        return Some("the two sides ran on different devices".into());
-    }
-    (!has_equal_answer(base, other)).then(|| "the answers are not equal".into())
+    Some(format!("not computed: the two sides ran on different configurations ({what})"))
 }
 
 /// Equal hashes, or eight sums that all agree within the bound of two PageRank answers.
@@ -255,129 +252,4 @@ pub(crate) fn has_equal_answer(left: &Attempt, right: &Attempt) -> bool {
     };
     let bound = 2.0 * tolerance * damping / (1.0 - damping);
     one.len() == 8 && other.len() == 8 && one.iter().zip(&other).all(|(one, other)| (one - other).abs() <= bound)
-}
-
-fn identity(pairing: &Pairing) -> Vec<String> {
-    vec![
-        pairing.kind.name().into(),
-        pairing.item.to_string(),
-        pairing.algorithm.clone(),
-        pairing.parameters.clone(),
-        pairing.dataset.clone(),
-        pairing.baseline.name.clone(),
-        pairing.baseline.ranks.to_string(),
-        pairing.variant.name.clone(),
-        pairing.variant.ranks.to_string(),
-        Value::Object(pairing.variant.protection.clone()).to_string(),
-    ]
-}
-
-const IDENTITY: [&str; 10] = [
-    "pair",
-    "item",
-    "algorithm",
-    "parameters",
-    "dataset",
-    "baseline_method",
-    "baseline_ranks",
-    "variant_method",
-    "variant_ranks",
-    "variant_protection",
-];
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Total => "total",
-        Role::Explains => "explains",
-        Role::Change => "change",
-    }
-}
-
-fn header(rest: &[&str]) -> Vec<String> {
-    IDENTITY.iter().chain(rest).map(|name| (*name).to_owned()).collect()
-}
-
-/// `pairs.csv`: a row a pair, repeat and field.
-pub(crate) fn table(pairings: &[Pairing]) -> Vec<Vec<String>> {
-    let mut rows = vec![header(&[
-        "repeat",
-        "attempt_session_id",
-        "baseline_attempt_id",
-        "variant_attempt_id",
-        "field",
-        "role",
-        "baseline_ms",
-        "variant_ms",
-        "difference_ms",
-        "difference_pct",
-        "speedup",
-    ])];
-    for pairing in pairings {
-        for (place, (repeat, session, base_id, other_id)) in pairing.sources.iter().enumerate() {
-            for metric in &pairing.metrics {
-                let (base, other) = metric.values[place];
-                let mut row = identity(pairing);
-                row.extend([repeat.to_string(), session.clone(), base_id.clone(), other_id.clone()]);
-                row.extend([metric.field.to_owned(), role_name(metric.role).to_owned()]);
-                row.extend([base, other, other - base].map(|ms| format!("{ms:.4}")));
-                row.push(if base > 0.0 { format!("{:.4}", (other - base) / base * 100.0) } else { String::new() });
-                row.push(if base > 0.0 && other > 0.0 { format!("{:.4}", base / other) } else { String::new() });
-                rows.push(row);
-            }
-        }
-    }
-    rows
-}
-
-/// `summary.csv`: a row a pair, field and measure.
-pub(crate) fn summary_table(pairings: &[Pairing]) -> Vec<Vec<String>> {
-    let mut rows =
-        vec![header(&["field", "role", "measure", "pairs", "median", "min", "max", "ci95_low", "ci95_high"])];
-    for pairing in pairings {
-        for metric in &pairing.metrics {
-            let mut measures = vec![("difference_ms", metric.absolute()), ("difference_pct", metric.relative_pct())];
-            if pairing.kind == Kind::Scaling && metric.role == Role::Total {
-                measures.push(("speedup", metric.speedup()));
-            }
-            for (measure, values) in measures {
-                let Some(Interval { count, median, min, max, low, high }) = summary(&values) else { continue };
-                let mut row = identity(pairing);
-                row.extend([metric.field, role_name(metric.role), measure].map(str::to_owned));
-                row.push(count.to_string());
-                row.extend([median, min, max, low, high].map(|value| format!("{value:.4}")));
-                rows.push(row);
-            }
-        }
-    }
-    rows
-}
-
-/// The short of it for people.
-pub(crate) fn sentences(pairings: &[Pairing]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut is_few = false;
-    for pairing in pairings {
-        lines.push(format!("{} {} {}: {}", pairing.algorithm, pairing.parameters, pairing.dataset, pairing.title()));
-        for field in ["algorithm_e2e_ms", "algorithm_total_ms"] {
-            let Some(metric) = pairing.metric(field) else { continue };
-            let (values, unit) = match pairing.kind {
-                Kind::Scaling => (metric.speedup(), "x"),
-                _ => (metric.relative_pct(), " %"),
-            };
-            let Some(short) = summary(&values) else { continue };
-            is_few |= short.count < REPEATS_WANTED;
-            let what = if pairing.kind == Kind::Scaling { "speed-up" } else { "increment" };
-            lines.push(format!(
-                "  {field:<20} {what} {:.3}{unit} (95 % {:.3} to {:.3}; {:.3} to {:.3} in {} pairs)",
-                short.median, short.low, short.high, short.min, short.max, short.count
-            ));
-        }
-        lines.extend(pairing.refused.iter().map(|reason| format!("  REFUSED {reason}")));
-    }
-    if is_few {
-        lines.push(format!(
-            "warning: fewer than {REPEATS_WANTED} repeats: the intervals say little; raise repeats in the plan"
-        ));
-    }
-    lines
 }

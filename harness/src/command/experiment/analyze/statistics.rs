@@ -1,5 +1,8 @@
 //! Order statistics and a bootstrap interval. Everything is seeded: the same measurements give the same digits.
 
+/// Fewer repeats than this give no interval worth the name: the bootstrap of four values has their extremes as its ends.
+pub(super) const REPEATS_WANTED: usize = 5;
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
 

@@ -35,10 +35,11 @@ const LEAD: [&str; 23] = [
     "visible_devices",
 ];
 
-const OBSERVED: [&str; 20] = [
+const OBSERVED: [&str; 21] = [
     "threads",
     "transport",
     "devices",
+    "uuids",
     "drivers",
     "git_commit",
     "build_profile",
@@ -227,6 +228,7 @@ fn observation(record: &str, judged: &Judged, attempt: &Attempt, manifest: &Mani
     for name in OBSERVED {
         row.push(match name {
             "devices" => distinct(metadata.get("devices"), Some("name")),
+            "uuids" => distinct(metadata.get("devices"), Some("uuid")),
             "drivers" => distinct(metadata.get("devices"), Some("driver")),
             "threads" | "transport" | "git_commit" | "build_profile" => cell(metadata.get(name)),
             "process_wall_ms" => format!("{:.4}", attempt.process_wall_ms),

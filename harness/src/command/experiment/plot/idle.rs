@@ -1,10 +1,14 @@
 //! Idle capacity by iteration, from the activity of a profiling run: counts, no times.
 
 use super::super::collect::Collected;
-use super::{item_title, method_title, panel};
-use crate::drawing::svg::{Anchor, COLOURS, Canvas, Chart, shortened, ticks};
+use super::super::labels::{Labels, fitted};
+use super::panel::{self, panel};
+use crate::drawing::svg::{Anchor, Canvas, Chart, Stroke, ticks};
 use crate::trace_files::ActivityRow;
 use std::collections::BTreeMap;
+
+/// The name of its files.
+pub(super) const NAME: &str = "idle";
 
 /// Sums over ranks by iteration, then divides; a redone iteration counts once, as it ended.
 fn idle_pct(rows: &[ActivityRow]) -> Vec<(u32, u64, u64, f64)> {
@@ -25,6 +29,7 @@ fn idle_pct(rows: &[ActivityRow]) -> Vec<(u32, u64, u64, f64)> {
 /// The chart; None without activity.
 pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
     let manifest = &collected.manifest;
+    let labels = Labels::of(manifest);
     let mut numbers = vec![
         [
             "item",
@@ -32,6 +37,7 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
             "dataset",
             "method",
             "ranks",
+            "label",
             "iteration",
             "work_vertices",
             "active_vertices",
@@ -58,6 +64,7 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
                     attempt.dataset.clone(),
                     method.name.clone(),
                     method.ranks.to_string(),
+                    labels.methods[place].clone(),
                     iteration.to_string(),
                     work.to_string(),
                     active.to_string(),
@@ -75,14 +82,23 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
     }
     let mut canvas = Canvas::new();
     canvas.text("ink", 20.0, (24.0, 34.0), Anchor::Start, "Idle vertices by iteration");
-    let entries: Vec<_> =
-        manifest.datasets.iter().enumerate().map(|(place, set)| (place, shortened(&set.name, 26))).collect();
-    let mut y = canvas.legend(64.0, &entries) + 8.0;
+    // A series is a data set and a method; it has its colour and dashes in every panel.
+    let mut series: Vec<(usize, usize)> = curves.iter().map(|&(_, dataset, method, _)| (dataset, method)).collect();
+    series.sort_unstable();
+    series.dedup();
+    let name = |&(dataset, method): &(usize, usize)| {
+        format!("{}, {}", manifest.datasets[dataset].name, labels.methods[method])
+    };
+    let names = fitted(&series.iter().map(name).collect::<Vec<_>>(), 90);
+    let titles = fitted(&labels.algorithms, panel::TITLE);
+    let strokes = Stroke::of_series(&series.iter().map(|&(_, method)| method).collect::<Vec<_>>());
+    let entries: Vec<_> = strokes.iter().copied().zip(names.iter().cloned()).collect();
+    let mut y = canvas.line_legend(64.0, &entries) + 8.0;
     for algorithm in 0..manifest.algorithms.len() {
         let column = algorithm % 2;
         let own: Vec<_> = curves.iter().filter(|curve| curve.0 == algorithm).collect();
         let last = own.iter().flat_map(|curve| curve.3.iter().map(|point| point.0)).max().unwrap_or(1).max(1);
-        let area = panel(&mut canvas, column, y, &item_title(manifest, algorithm));
+        let area = panel(&mut canvas, column, y, &titles[algorithm], "share of vertices that are idle");
         let is_log = last > 60;
         let place_x = |iteration: f64| {
             let share =
@@ -112,24 +128,22 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
         canvas.text("faint", 13.0, (area.left + area.width / 2.0, area.bottom + 36.0), Anchor::Middle, words);
         for (_, dataset, method, idle) in own {
             let points: Vec<_> = idle.iter().map(|point| (place_x(f64::from(point.0)), place_y(point.3))).collect();
-            let class = format!("l{}", dataset % COLOURS);
-            canvas.path(&class, &points, *method > 0);
+            let Some(place) = series.iter().position(|one| one == &(*dataset, *method)) else { continue };
+            canvas.series(strokes[place], &points);
             if let [only] = points.as_slice() {
-                canvas.dot(&format!("f{}", dataset % COLOURS), *only, 3.5, &manifest.datasets[*dataset].name);
+                canvas.dot(&strokes[place].fill(), *only, 3.5, &names[place]);
             }
         }
         if column == 1 || algorithm + 1 == manifest.algorithms.len() {
-            y += 312.0;
+            y += panel::HEIGHT;
         }
     }
-    let first = manifest.methods.first().map(method_title).unwrap_or_default();
     Some(Chart {
-        name: "idle",
+        name: NAME,
         title: "Idle vertices by iteration".into(),
-        note: format!(
-            "Share of a superstep's vertices that it did not activate: summed over ranks by iteration, then divided. Solid: \
-             {first}; dashed: the other methods. Counts from a profiling run, which has the same answers; no times."
-        ),
+        note: "Share of a superstep's vertices that it did not activate: summed over ranks by iteration, then divided. Methods that do the \
+               same work lie on one line. Counts from a profiling run, which has the same answers; no times."
+            .into(),
         canvas,
         numbers,
     })

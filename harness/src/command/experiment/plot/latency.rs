@@ -2,10 +2,13 @@
 //! is how late a fault would be noticed, not time that the run takes.
 
 use super::super::collect::Collected;
-use super::{item_title, method_title};
-use crate::drawing::svg::{Anchor, Canvas, Chart, WIDTH, short, shortened};
+use super::super::labels::{Labels, fitted};
+use crate::drawing::svg::{Anchor, Canvas, Chart, WIDTH, short};
 use crate::trace_files::TimingRow;
 use std::collections::BTreeMap;
+
+/// The name of its files.
+pub(super) const NAME: &str = "latency";
 
 /// What one rank's checker did in one superstep of one attempt.
 #[derive(Clone, Copy, Default)]
@@ -49,12 +52,13 @@ struct Line {
     supersteps: f64,
 }
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 15] = [
     "item",
     "algorithm",
     "dataset",
     "method",
     "ranks",
+    "label",
     "repeats",
     "verdicts",
     "median_ms",
@@ -69,6 +73,7 @@ const HEADER: [&str; 14] = [
 /// The chart; None where no run was protected.
 pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
     let manifest = &collected.manifest;
+    let labels = Labels::of(manifest);
     let mut numbers = vec![HEADER.map(str::to_owned).to_vec()];
     let mut lines = Vec::new();
     for item in &manifest.items {
@@ -92,6 +97,7 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
                 dataset.name.clone(),
                 method.name.clone(),
                 method.ranks.to_string(),
+                labels.methods[place].clone(),
                 ids.len().to_string(),
                 all.len().to_string(),
             ];
@@ -99,16 +105,18 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
             row.extend([mean(|verdict| verdict.validation_ms), superstep].map(|ms| format!("{ms:.6}")));
             row.extend([format!("{supersteps:.3}"), ids.join(";")]);
             numbers.push(row);
-            let name = format!("{}  {}", shortened(&dataset.name, 20), method_title(method));
+            let name = format!("{}  {}", dataset.name, labels.methods[place]);
             lines.push(Line { algorithm: item.algorithm, name, verdicts: all.len(), ms, supersteps });
         }
     }
     if lines.is_empty() {
         return None;
     }
-    let titles: Vec<String> = (0..manifest.algorithms.len()).map(|place| item_title(manifest, place)).collect();
+    let titles = fitted(&labels.algorithms, 110);
+    let names = fitted(&lines.iter().map(|line| line.name.clone()).collect::<Vec<_>>(), 46);
+    lines.iter_mut().zip(names).for_each(|(line, name)| line.name = name);
     Some(Chart {
-        name: "latency",
+        name: NAME,
         title: "Detection latency".into(),
         note: "How long the summary of a superstep waited for its verdict (checker_end_to_end), over all supersteps, ranks and repeats of a \
                profiling run: median, 95 % and worst, on a logarithmic axis. The checker works beside the loop, so this is how late a \

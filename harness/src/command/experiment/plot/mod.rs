@@ -1,22 +1,24 @@
 //! Plots and the report of a performance run.
 
+mod panel;
+mod stages;
+mod pairs;
 mod idle;
 mod latency;
-mod pairs;
 mod report;
-mod stages;
 
 use super::analyze::{self, pairings, performance_run};
 use super::collect;
 use super::equivalence;
-use super::manifest::{FrozenMethod, Manifest};
-use crate::drawing::svg::{self, Anchor, Canvas};
+use crate::drawing::svg::files;
 use crate::durable;
 use crate::measured::Profile;
 use crate::people::say;
 use clap::{Args, ValueHint};
 use framework::error::{Error, Result};
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `experiment plot`.
@@ -40,7 +42,7 @@ impl Plot {
         let pairings = pairings(&collected);
         let mut charts = vec![stages::chart(&collected)];
         charts.extend(pairs::speedup(&collected, &pairings));
-        charts.extend(pairs::overhead(&pairings));
+        charts.extend(pairs::overhead(&collected, &pairings));
         if let Some(profiling) = &self.profiling {
             let other = collect::collect(profiling)?;
             if other.manifest.instrumentation_profile != Profile::Profiling {
@@ -63,12 +65,13 @@ impl Plot {
         let folder = self.run.join("plots");
         durable::folder(&folder)?;
         durable::sweep(&folder);
+        remove_earlier(&folder)?;
         for chart in &charts {
             chart.write(&folder)?;
         }
         let summary = analyze::summary_table(&pairings);
         let page = report::html(&collected, &pairings, &summary, &charts);
-        durable::replace(&folder.join("report.html"), page.as_bytes())?;
+        durable::replace(&folder.join(REPORT), page.as_bytes())?;
         let names: Vec<_> = charts.iter().map(|chart| chart.name).collect();
         say(&format!("plots    {}: {} and report.html", folder.display(), names.join(", ")));
         if self.profiling.is_none() {
@@ -83,32 +86,19 @@ impl Plot {
     }
 }
 
-/// `kcore k = 5`.
-fn item_title(manifest: &Manifest, algorithm: usize) -> String {
-    let algorithm = &manifest.algorithms[algorithm];
-    let args: Vec<_> =
-        algorithm.args.iter().map(|(key, value)| format!("{key} = {}", value.to_string().trim_matches('"'))).collect();
-    if args.is_empty() { algorithm.name.clone() } else { format!("{} ({})", algorithm.name, args.join(", ")) }
-}
+/// All that a plot may leave, so that a later one, perhaps without some of them, leaves none of an earlier one.
+const PICTURES: [&str; 5] = [stages::NAME, pairs::SPEEDUP, pairs::OVERHEAD, idle::NAME, latency::NAME];
+const REPORT: &str = "report.html";
 
-/// `multi_cpu_baseline ×2`.
-fn method_title(method: &FrozenMethod) -> String {
-    if method.ranks > 1 { format!("{} \u{d7}{}", method.name, method.ranks) } else { method.name.clone() }
-}
-
-/// Where a panel's curves go.
-struct Area {
-    left: f64,
-    width: f64,
-    bottom: f64,
-    height: f64,
-}
-
-/// A panel in the left or right half, below `y`; 312 high in all.
-fn panel(canvas: &mut Canvas, column: usize, y: f64, title: &str) -> Area {
-    let left = 24.0 + column as f64 * 590.0;
-    canvas.text("ink", 14.0, (left, y + 14.0), Anchor::Start, &svg::shortened(title, 62));
-    let area = Area { left: left + 50.0, width: 510.0, bottom: y + 250.0, height: 214.0 };
-    canvas.line("axis", (area.left, area.bottom), (area.left + area.width, area.bottom));
-    area
+/// Takes away what an earlier plot drew. Other files stay.
+fn remove_earlier(folder: &Path) -> Result<()> {
+    let names = PICTURES.iter().flat_map(|name| files(name)).chain([REPORT.to_owned()]);
+    for path in names.map(|name| folder.join(name)) {
+        match fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::Write { path, source }),
+        }
+    }
+    Ok(())
 }

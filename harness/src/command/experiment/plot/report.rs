@@ -24,6 +24,7 @@ pub(crate) fn html(collected: &Collected, pairings: &[Pairing], summary: &[Vec<S
         let list: String = collected.problems.iter().map(|problem| format!("<li>{}</li>", escaped(problem))).collect();
         let _ = writeln!(page, "<div class=\"warn\">Missing:<ul>{list}</ul></div>");
     }
+    page += READING;
     for chart in charts {
         let _ = writeln!(
             page,
@@ -36,18 +37,8 @@ pub(crate) fn html(collected: &Collected, pairings: &[Pairing], summary: &[Vec<S
         );
     }
     if !pairings.is_empty() {
-        let refused: String = pairings
-            .iter()
-            .flat_map(|pairing| pairing.refused.iter().map(move |reason| (pairing, reason)))
-            .map(|(pairing, reason)| {
-                format!("<li>{} {}: {}</li>", escaped(&pairing.title()), escaped(&pairing.dataset), escaped(reason))
-            })
-            .collect();
-        if !refused.is_empty() {
-            let _ = writeln!(page, "<div class=\"warn\">Pairs that may not be compared:<ul>{refused}</ul></div>");
-        }
-        let _ =
-            writeln!(page, "<h2>Pairs</h2>\n<details open><summary>summary.csv</summary>{}</details>", table(summary));
+        let _ = writeln!(page, "<h2>Pairs</h2>\n{}{}", warnings(pairings), PAIRS_READ);
+        let _ = writeln!(page, "<details open><summary>summary.csv</summary>{}</details>", table(summary));
     }
     let _ = writeln!(page, "<h2>What was measured, by what, where</h2>\n{}", facts(collected));
     let mut rows = vec![
@@ -72,6 +63,44 @@ pub(crate) fn html(collected: &Collected, pairings: &[Pairing], summary: &[Vec<S
         writeln!(page, "<h2>Attempts</h2>\n<p>Each is raw/&lt;attempt&gt;.json in the run folder.</p>{}", table(&rows));
     page + page::FOOT
 }
+
+/// What is said beside pairs, each pair by its names.
+fn warnings(pairings: &[Pairing]) -> String {
+    let mut list = String::new();
+    for pairing in pairings {
+        for line in pairing.warnings().into_iter().chain(pairing.refusals()) {
+            let (what, on) = (escaped(&pairing.title()), escaped(&pairing.dataset));
+            let (algorithm, line) = (escaped(&format!("{} {}", pairing.algorithm, pairing.parameters)), escaped(&line));
+            let _ = write!(list, "<li>{what}, {algorithm} on {on}: {line}</li>");
+        }
+    }
+    if list.is_empty() { list } else { format!("<div class=\"warn\">Warnings about pairs:<ul>{list}</ul></div>\n") }
+}
+
+/// How the table of pairs is read.
+const PAIRS_READ: &str = "<p>Each pair is explained by the rows of the rank that took longest. In one repeat (analysis/pairs.csv) the rows of the \
+roles <code>explains</code>, <code>change</code> and <code>unexplained</code> add up to the increment of the total named in column <code>of</code>; medians over \
+repeats do not add up. A <code>change</code> differs between the two methods, but is no cost of fault tolerance.</p>\n";
+
+/// How the page is read: what near 0 % and near 100 % mean for each share, and what may be added up.
+const READING: &str = "<h2>How to read this page</h2>
+<ul>
+<li><b>Where the time goes.</b> The pieces of a bar are means over ranks and repeats. They do not overlap, so they add up to the bar. A piece near 0 % of \
+its bar is no place to look for speed; one near 100 % is nearly all of the run. A stage that a method does not have is 0.</li>
+<li><b>Maxima.</b> The maximum over ranks of one stage and that of another may come from different ranks, so maxima may not be added up. How long the \
+slowest rank took is <code>rank_algorithm_total_max_ms</code> itself (with set-up and result: <code>rank_algorithm_e2e_max_ms</code>).</li>
+<li><b>Time against the baseline.</b> Near 0 %: the variant costs nothing that can be seen; +100 %: it takes twice as long; below 0 %: it is faster. An \
+interval that holds 0 % says that the repeats do not tell the two apart. Percentages of different pairs may not be added up.</li>
+<li><b>Speed-up.</b> 1 is no gain, the number of ranks is the best that dividing the work can give; below 1 the ranks cost more than they bring.</li>
+<li><b>Idle vertices.</b> Near 0 %: every vertex is at work in that superstep, and nothing is left for redundant work; near 100 %: almost all of them wait. Shares of \
+ranks may not be averaged: sum the counts over ranks by iteration, then divide.</li>
+<li><b>Covered critical vertices</b> (<code>covered_critical_pct</code>). Near 0 %: hardly any critical update was repeated and compared; near 100 %: all were. Empty: \
+no vertex was critical.</li>
+<li><b>Detection latency.</b> How late a verdict comes, beside the loop. Latencies overlap, so their sum is no time of the run.</li>
+<li><b>Zeros.</b> In performance runs <code>d2h_summary_ms</code>, <code>cpu_validation_ms</code> and <code>checker_end_to_end_ms</code> are 0: not collected, which is not \
+the same as no time.</li>
+</ul>
+";
 
 fn facts(collected: &Collected) -> String {
     let manifest = &collected.manifest;

@@ -2,9 +2,12 @@
 
 use super::super::attempt::Attempt;
 use super::super::collect::Collected;
+use super::super::labels::{Labels, fitted};
 use super::super::verdict::{fields, rank_records};
-use super::{item_title, method_title};
-use crate::drawing::svg::{Anchor, Canvas, Chart, WIDTH, short, shortened};
+use crate::drawing::svg::{Anchor, Canvas, Chart, WIDTH, short};
+
+/// The name of its files.
+pub(super) const NAME: &str = "stages";
 
 /// Name, colour, and the piece in terms of a rank's 24 fields (numbers of schema v9: added, taken away). They do not overlap.
 type Stage = (&'static str, usize, &'static [usize], &'static [usize]);
@@ -41,8 +44,9 @@ fn means(attempts: &[&Attempt], ranks: u32) -> Option<[f64; STAGES.len()]> {
 /// The chart.
 pub(crate) fn chart(collected: &Collected) -> Chart {
     let manifest = &collected.manifest;
+    let labels = Labels::of(manifest);
     let mut numbers = vec![
-        ["item", "algorithm", "dataset", "method", "ranks", "stage", "mean_ms", "repeats", "attempt_ids"]
+        ["item", "algorithm", "dataset", "method", "ranks", "label", "stage", "mean_ms", "repeats", "attempt_ids"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -65,13 +69,14 @@ pub(crate) fn chart(collected: &Collected) -> Chart {
                     dataset.name.clone(),
                     method.name.clone(),
                     method.ranks.to_string(),
+                    labels.methods[place].clone(),
                     name.to_owned(),
                     format!("{value:.4}"),
                     attempts.len().to_string(),
                     ids.join(";"),
                 ]);
             }
-            rows.push((item, method, stages));
+            rows.push((item, place, stages));
         }
     }
     canvas.text("ink", 20.0, (24.0, 34.0), Anchor::Start, "Where the time goes");
@@ -83,9 +88,12 @@ pub(crate) fn chart(collected: &Collected) -> Chart {
         .map(|(_, (name, colour, ..))| (*colour, (*name).to_owned()))
         .collect();
     let mut y = canvas.legend(64.0, &entries) + 10.0;
-    let (left, room) = (420.0, WIDTH - 420.0 - 130.0);
+    let names: Vec<String> = manifest.datasets.iter().map(|set| set.name.clone()).collect();
+    let (methods, datasets) = (fitted(&labels.methods, 46), fitted(&names, 100));
+    let titles = fitted(&labels.algorithms, 110);
+    let (left, room) = (410.0, WIDTH - 410.0 - 110.0);
     for algorithm in 0..manifest.algorithms.len() {
-        canvas.text("ink", 16.0, (24.0, y + 6.0), Anchor::Start, &item_title(manifest, algorithm));
+        canvas.text("ink", 16.0, (24.0, y + 6.0), Anchor::Start, &titles[algorithm]);
         canvas.line("axis", (24.0, y + 14.0), (WIDTH - 24.0, y + 14.0));
         y += 24.0;
         for dataset in 0..manifest.datasets.len() {
@@ -94,10 +102,10 @@ pub(crate) fn chart(collected: &Collected) -> Chart {
             let longest = of_item.iter().map(|(_, _, stages)| stages.iter().sum::<f64>()).fold(0.0, f64::max);
             for (place, (_, method, stages)) in of_item.iter().enumerate() {
                 if place == 0 {
-                    let name = shortened(&manifest.datasets[dataset].name, 22);
-                    canvas.text("ink", 14.0, (24.0, y + 14.0), Anchor::Start, &name);
+                    canvas.text("ink", 14.0, (24.0, y + 14.0), Anchor::Start, &datasets[dataset]);
+                    y += 20.0;
                 }
-                canvas.text("faint", 13.0, (left - 8.0, y + 14.0), Anchor::End, &method_title(method));
+                canvas.text("faint", 13.0, (left - 8.0, y + 14.0), Anchor::End, &methods[*method]);
                 let mut x = left;
                 for (value, (name, colour, ..)) in stages.iter().zip(STAGES) {
                     let width = if longest > 0.0 { value / longest * room } else { 0.0 };
@@ -120,7 +128,7 @@ pub(crate) fn chart(collected: &Collected) -> Chart {
         y += 12.0;
     }
     Chart {
-        name: "stages",
+        name: NAME,
         title: "Where the time goes".into(),
         note: "algorithm_e2e_ms by stage, mean over ranks and repeats (means add up, maxima would not). Each data set has a \
                scale of its own: its slowest method fills the width, the number is the whole in ms."
