@@ -1,7 +1,7 @@
 //! Facts of this build and this machine.
 
-use crate::command::print;
 use crate::records::Device;
+use crate::stdout::print;
 use framework::base::error::{Error, Result};
 use framework::base::id::Rank;
 use serde::{Deserialize, Serialize};
@@ -97,4 +97,20 @@ pub(crate) fn cpu(rank: Rank, threads: usize) -> Device {
         driver: None,
         cores: threads,
     }
+}
+
+/// The GPUs that the driver lists.
+pub(crate) fn gpus() -> Vec<String> {
+    let Ok(folders) = fs::read_dir("/proc/driver/nvidia/gpus") else { return Vec::new() };
+    let mut found: Vec<String> = folders
+        .flatten()
+        .map(|folder| {
+            let text = fs::read_to_string(folder.path().join("information")).unwrap_or_default();
+            let of =
+                |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim().to_owned();
+            format!("{} {}", of("Model:"), of("GPU UUID:"))
+        })
+        .collect();
+    found.sort();
+    found
 }

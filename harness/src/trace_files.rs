@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+/// Tells the profiling binary where its traces go, unless `--trace-dir` does.
+pub const FOLDER_VARIABLE: &str = "GRAPHALG_PROFILE_OUTPUT_DIR";
+
 /// `iteration_activity.rankNNNN.csv`: rows of [`ActivityRow`].
 pub const ACTIVITY: File = File { stem: "iteration_activity", ending: "csv" };
 /// `iteration_timings.rankNNNN.csv`: rows of [`TimingRow`].

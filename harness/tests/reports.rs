@@ -3,6 +3,7 @@
 mod campaign;
 
 use campaign::{COMMIT, Campaign, edit, words};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,9 +17,8 @@ fn pairs_have_differences_intervals_and_the_attempts_behind_them() {
     assert!(said.contains("multi_cpu_baseline x2 vs single_cpu_baseline") && said.contains("speed-up"), "{said}");
     assert!(said.contains("fewer than 5 repeats"), "{said}");
     let mut reader = csv::Reader::from_path(campaign.run.join("analysis/pairs.csv")).expect("the table");
-    let rows: Vec<std::collections::BTreeMap<String, String>> =
-        reader.deserialize().map(|row| row.expect("a row")).collect();
-    assert_eq!(rows.len(), 2 * 3 * 7, "items x repeats x fields");
+    let rows: Vec<BTreeMap<String, String>> = reader.deserialize().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 2 * 3 * (8 + 5), "items x repeats x totals with their parts");
     for row in &rows {
         let ms = |key: &str| row[key].parse::<f64>().expect("a number");
         assert!((ms("variant_ms") - ms("baseline_ms") - ms("difference_ms")).abs() < 1e-3, "{row:?}");
@@ -26,9 +26,159 @@ fn pairs_have_differences_intervals_and_the_attempts_behind_them() {
             assert!(campaign.run.join("raw").join(format!("{}.json", row[key])).exists());
         }
     }
+    add_up(&rows);
+    assert!(rows.iter().all(|row| row["warning"].contains("fewer than 5 repeats (3)")), "in the table too");
+    campaign.experiment("plot", &[], 0);
+    let page = fs::read_to_string(campaign.run.join("plots/report.html")).expect("read");
+    assert!(page.contains("fewer than 5 repeats (3)") && page.contains("How to read this page"));
     let first = fs::read(campaign.run.join("analysis/summary.csv")).expect("read");
     campaign.experiment("analyze", &[], 0);
     assert_eq!(first, fs::read(campaign.run.join("analysis/summary.csv")).expect("read"), "seeded");
+}
+
+/// In every repeat of every pair the parts of a total, with what they leave unexplained, add up to its increment.
+#[track_caller]
+fn add_up(rows: &[BTreeMap<String, String>]) {
+    let mut pairs: BTreeMap<Vec<&str>, (f64, f64, usize)> = BTreeMap::new();
+    for row in rows {
+        let key = ["pair", "item", "baseline_label", "variant_label", "repeat", "of"].map(|key| row[key].as_str());
+        let (total, parts, unexplained) = pairs.entry(key.to_vec()).or_default();
+        let ms: f64 = row["difference_ms"].parse().expect("a number");
+        *(if row["role"] == "total" { total } else { parts }) += ms;
+        *unexplained += usize::from(row["role"] == "unexplained");
+    }
+    assert!(!pairs.is_empty());
+    for (key, (total, parts, unexplained)) in pairs {
+        // Each of at most 14 rows was rounded to four decimals.
+        assert!((total - parts).abs() < 14.0 * 1e-4, "{key:?}: parts give {parts}, the total {total}");
+        assert_eq!(unexplained, 1, "{key:?}");
+    }
+}
+
+#[test]
+fn sides_that_ran_on_different_configurations_are_not_computed_and_a_warning_says_so() {
+    for (mode, what) in [
+        ("otherkind", "device kind of rank 0: cpu and cuda"),
+        ("othername", "device name of rank 0: M and N"),
+        ("otherdriver", "driver of rank 0: none and 12.8"),
+        ("otheruuid", "device UUID of rank 0: none and GPU-1"),
+        ("otherhost", "host of rank 0: node and other"),
+        ("otherthreads", "threads of a rank: 1 and 2"),
+    ] {
+        let campaign = Campaign::new("performance", 1);
+        campaign.mode(&format!("{mode} multi_cpu_baseline"));
+        campaign.run(&[], 0);
+        let said = campaign.experiment("analyze", &[], 0);
+        assert!(said.contains("warning: not computed") && said.contains(what) && !said.contains("speed-up"), "{said}");
+        for name in ["pairs", "summary"] {
+            let table = fs::read_to_string(campaign.run.join(format!("analysis/{name}.csv"))).expect("read");
+            assert_eq!(table.lines().count(), 1 + 2, "a row for each item:\n{table}");
+            assert!(table.lines().skip(1).all(|row| row.contains(what)), "{table}");
+        }
+        campaign.experiment("plot", &[], 0);
+        let page = fs::read_to_string(campaign.run.join("plots/report.html")).expect("read");
+        assert!(page.contains(what), "{mode}: the report says nothing");
+        assert!(!campaign.run.join("plots/speedup.png").exists(), "a pair that was not computed is not drawn");
+        if mode == "otheruuid" {
+            let uuids: Vec<_> = campaign.table("observations.csv").iter().map(|row| row["uuids"].clone()).collect();
+            assert_eq!(uuids, ["", "GPU-1", "", "GPU-1"]);
+        }
+    }
+}
+
+#[test]
+fn a_second_plot_leaves_no_picture_of_an_earlier_one() {
+    let performance = Campaign::new("performance", 1);
+    performance.run(&[], 0);
+    let profiling = Campaign::new("profiling", 1);
+    profiling.run(&[], 0);
+    performance.experiment("plot", &["--profiling", profiling.run.to_str().expect("utf-8")], 0);
+    let folder = performance.run.join("plots");
+    fs::write(folder.join("notes.txt"), "mine").expect("written");
+    let names = || -> BTreeSet<String> {
+        let entries = fs::read_dir(&folder).expect("listed").map(|entry| entry.expect("an entry").file_name());
+        entries.map(|name| name.to_string_lossy().into_owned()).collect()
+    };
+    assert!(names().contains("idle.dark.png"));
+    performance.experiment("plot", &[], 0);
+    assert!(names().iter().all(|name| !name.starts_with("idle")), "{:?}", names());
+    assert!(names().contains("notes.txt"), "what no plot wrote stays");
+}
+
+#[test]
+fn every_row_and_series_of_a_plot_is_one_configuration_with_a_name_of_its_own() {
+    let campaign = Campaign::new("performance", 1);
+    // The methods, algorithms and data sets that are most alike.
+    let plan = "name = \"alike\"\nprofile = \"performance\"\nrepeats = 1\ntimeout_s = 20\n\
+        [[dataset]]\nfile = \"tiny.txt\"\n[[dataset]]\nfile = \"tiny2.txt\"\n\
+        [[algorithm]]\nname = \"kcore\"\nargs = { k = 5 }\n[[algorithm]]\nname = \"kcore\"\nargs = { k = 6 }\n\
+        [[method]]\nname = \"single_cpu_baseline\"\n\
+        [[method]]\nname = \"single_cpu_baseline\"\nprotection = { certify = \"off\" }\n\
+        [[method]]\nname = \"multi_cpu_baseline\"\nranks = 2\n[[method]]\nname = \"multi_cpu_baseline\"\nranks = 3\n\
+        [[method]]\nname = \"multi_cpu_baseline\"\nranks = 2\nprotection = { t = 0.3 }\n";
+    fs::write(campaign.path("plan.toml"), plan).expect("written");
+    fs::write(campaign.path("tiny2.txt"), "1 2\n2 3\n3 1\n3 4\n").expect("written");
+    campaign.run(&[], 0);
+    campaign.experiment("analyze", &[], 0);
+    campaign.experiment("plot", &[], 0);
+    for name in ["stages", "speedup", "overhead"] {
+        let svg = fs::read_to_string(campaign.run.join(format!("plots/{name}.svg"))).expect("read");
+        let shapes = boxes(&svg);
+        assert!(shapes.len() > 8, "{name}: {} bars", shapes.len());
+        for (place, one) in shapes.iter().enumerate() {
+            for other in &shapes[place + 1..] {
+                let is_apart = one[0] + one[2] <= other[0] + 0.02
+                    || other[0] + other[2] <= one[0] + 0.02
+                    || one[1] + one[3] <= other[1] + 0.02
+                    || other[1] + other[3] <= one[1] + 0.02;
+                assert!(is_apart, "{name}: {one:?} lies on {other:?}");
+            }
+        }
+        // Texts of one place would be drawn over each other.
+        let mut places = BTreeSet::new();
+        for text in svg.split("<text ").skip(1) {
+            let at = text.split_once('>').expect("its end").0;
+            let at = at.split_once(" x=").expect("a place").1;
+            assert!(places.insert(at.to_owned()), "{name}: two texts at {at}");
+        }
+    }
+    let labels = |name: &str, keys: &[&str]| {
+        let mut reader = csv::Reader::from_path(campaign.run.join("plots").join(name)).expect("the numbers");
+        let rows = reader.deserialize::<BTreeMap<String, String>>().map(|row| row.expect("a row"));
+        let all: Vec<String> =
+            rows.map(|row| keys.iter().map(|key| row[*key].as_str()).collect::<Vec<_>>().join("|")).collect();
+        let distinct: BTreeSet<_> = all.iter().cloned().collect();
+        assert_eq!(all.len(), distinct.len(), "{name}: rows are called alike: {all:#?}");
+        assert!(!all.is_empty());
+    };
+    labels("stages.csv", &["item", "label", "stage"]);
+    labels("overhead.csv", &["item", "baseline", "variant", "field"]);
+    labels("speedup.csv", &["item", "baseline", "variant", "field"]);
+    if let Some(keep) = std::env::var_os("GRAPHALG_KEEP_PLOT") {
+        for name in ["stages", "speedup", "overhead"] {
+            let to = Path::new(&keep).join(format!("alike-{name}.png"));
+            fs::copy(campaign.run.join(format!("plots/{name}.png")), to).expect("copied");
+        }
+    }
+}
+
+/// Bars of a picture: x, y, width and height of its rectangles, the ground apart.
+fn boxes(svg: &str) -> Vec<[f64; 4]> {
+    let of = |tag: &str, key: &str| -> f64 {
+        let (_, rest) = tag.split_once(&format!(" {key}=\"")).expect("an attribute");
+        rest.split_once('"').expect("its end").0.parse().expect("a number")
+    };
+    let tags = svg.split("<rect ").skip(1).map(|tag| format!(" {}", tag.split_once('>').expect("its end").0));
+    let bars = tags.filter(|tag| !tag.contains("class=\"ground\""));
+    let mut found: Vec<[f64; 4]> = bars.map(|tag| ["x", "y", "width", "height"].map(|key| of(&tag, key))).collect();
+    // Dots are bars of a kind, too.
+    let dots = svg.split("<circle ").skip(1).map(|tag| format!(" {}", tag.split_once('>').expect("its end").0));
+    found.extend(dots.map(|tag| {
+        let (x, y, radius) = (of(&tag, "cx"), of(&tag, "cy"), of(&tag, "r"));
+        // Half a dot: two values that are nearly equal may touch, but neither hides the other.
+        [x - radius / 2.0, y - radius / 2.0, radius, radius]
+    }));
+    found
 }
 
 #[test]
@@ -71,7 +221,10 @@ fn profiling_runs_are_refused_with_the_reason_and_show_idle_vertices_beside_thei
     assert!(performance.experiment("check-equivalence", &[other], 0).contains("4 configurations: answers"));
     performance.experiment("plot", &["--profiling", other], 0);
     let idle = fs::read_to_string(performance.run.join("plots/idle.csv")).expect("read");
-    assert!(idle.contains("multi_cpu_baseline,2,1,8,2,75.0000"), "sums over ranks, then divides:\n{idle}");
+    assert!(
+        idle.contains("multi_cpu_baseline,2,multi_cpu_baseline x2,1,8,2,75.0000"),
+        "sums over ranks, then divides:\n{idle}"
+    );
     assert!(
         performance
             .experiment("check-equivalence", &[performance.run.to_str().expect("utf-8")], 2)
@@ -123,12 +276,16 @@ fn the_programs_of_this_build_go_all_the_way_from_a_plan_to_a_report() {
     }
     harness(&["experiment", "check-equivalence", "perf", "prof"], 0);
     harness(&["experiment", "analyze", "perf"], 0);
+    let mut pairs = csv::Reader::from_path(folder.path().join("perf/analysis/pairs.csv")).expect("read");
+    let rows: Vec<BTreeMap<String, String>> = pairs.deserialize().map(|row| row.expect("a row")).collect();
+    for kind in ["scaling", "multi_protection"] {
+        add_up(&rows.iter().filter(|row| row["pair"] == kind).cloned().collect::<Vec<_>>());
+    }
     harness(&["experiment", "plot", "perf", "--profiling", "prof"], 0);
     assert!(fs::read_to_string(folder.path().join("perf/plots/idle.csv")).expect("read").lines().count() > 50);
     // Of the protected method only: each algorithm on each graph waited for its verdicts.
     let mut latency = csv::Reader::from_path(folder.path().join("perf/plots/latency.csv")).expect("read");
-    let rows: Vec<std::collections::BTreeMap<String, String>> =
-        latency.deserialize().map(|row| row.expect("a row")).collect();
+    let rows: Vec<BTreeMap<String, String>> = latency.deserialize().map(|row| row.expect("a row")).collect();
     assert_eq!(rows.len(), 8);
     for row in &rows {
         let number = |key: &str| row[key].parse::<f64>().expect("a number");
@@ -140,7 +297,10 @@ fn the_programs_of_this_build_go_all_the_way_from_a_plan_to_a_report() {
     let page = fs::read_to_string(folder.path().join("perf/plots/report.html")).expect("read");
     assert!(page.contains("Detection latency"));
     if let Some(keep) = std::env::var_os("GRAPHALG_KEEP_PLOT") {
-        fs::copy(folder.path().join("perf/plots/latency.png"), keep).expect("copied");
+        for name in ["stages", "speedup", "overhead", "idle", "latency"] {
+            let from = folder.path().join(format!("perf/plots/{name}.png"));
+            fs::copy(from, Path::new(&keep).join(format!("{name}.png"))).expect("copied");
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! `harness graph`: convert, generate and describe graphs.
 
-use super::print;
 use crate::dataset;
 use crate::people::say;
+use crate::stdout::print;
 use clap::{Args, Subcommand, ValueHint, value_parser};
 use framework::base::error::{Error, Result};
 use framework::base::format::{bytes, counted, grouped};

@@ -1,10 +1,10 @@
 //! `harness list`: what this program knows, as text on stdout.
 
-use super::print;
-use crate::cli::spelled;
+use crate::command_line::spelled;
 use crate::dataset::EMBEDDED;
 use crate::device;
 use crate::facts;
+use crate::stdout::print;
 use clap::Command;
 use framework::algorithm::Registry;
 use framework::base::error::Result;

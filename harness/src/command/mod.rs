@@ -1,29 +1,20 @@
-//! What `harness` does besides runs.
+//! What `harness` does besides runs: a module a command. No command imports another.
 
-mod graph;
 mod list;
-pub(crate) mod resume;
-pub(crate) mod run;
+mod graph;
 mod trace;
+mod inject;
+mod resume;
+mod experiment;
+mod nsys;
 
-use crate::cli::Stop;
-use crate::experiment::{ExperimentCommand, nsys::Nsys};
-use crate::inject::Inject;
-use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
+use crate::command_line::{BeyondRuns, whole};
+use crate::stdout::{print, stdout_failed};
+use clap::{Command, FromArgMatches, Subcommand};
 use clap_complete::Shell;
 use framework::algorithm::Registry;
-use framework::base::error::{Error, Result};
-use std::io::{self, Write};
+use framework::base::error::Result;
 use std::process::ExitCode;
-
-/// How the command line reaches subcommands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BeyondRuns {
-    /// Adds them to a command.
-    pub(crate) augment: fn(Command) -> Command,
-    /// Runs the one that was given.
-    pub(crate) run: fn(&ArgMatches, &Registry, Command) -> Result<ExitCode, Stop>,
-}
 
 /// All subcommands.
 pub(crate) const BEYOND_RUNS: BeyondRuns = BeyondRuns {
@@ -43,11 +34,11 @@ pub(crate) enum Subcommands {
     Resume(resume::Resume),
     /// Run a plan of measurements, and turn it into tables and plots that can be trusted
     #[command(subcommand)]
-    Experiment(ExperimentCommand),
+    Experiment(experiment::ExperimentCommand),
     /// Put faults into protected runs, and count what becomes of them
-    Inject(Box<Inject>),
+    Inject(Box<inject::Inject>),
     /// Watch one run with Nsight Systems (this node only; never evidence of speed)
-    Nsys(Box<Nsys>),
+    Nsys(Box<nsys::Nsys>),
     /// Say where the time of devices went, from traces of many tools: breakdown, overlap, pictures
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -82,23 +73,10 @@ impl Subcommands {
             }
             Subcommands::Man => {
                 let mut text = Vec::new();
-                clap_mangen::Man::new(crate::cli::whole(registry)).render(&mut text).map_err(stdout_failed)?;
+                clap_mangen::Man::new(whole(registry, BEYOND_RUNS)).render(&mut text).map_err(stdout_failed)?;
                 print(&text)?;
             }
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Writes to stdout.
-///
-/// # Errors
-/// When stdout is closed or its disk full.
-pub(crate) fn print(text: &[u8]) -> Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text).and_then(|()| out.flush()).map_err(stdout_failed)
-}
-
-pub(crate) fn stdout_failed(source: io::Error) -> Error {
-    Error::Write { path: "stdout".into(), source }
 }

@@ -1,7 +1,7 @@
 //! The four files of a rank.
 
-use super::recorder::Recorder;
-use super::timeline;
+use super::recorder::{Recorder, Superstep};
+use super::{stage, timeline};
 use crate::records::{Metadata, SCHEMA_VERSION};
 use crate::trace_files::{ACTIVITY, ActivityRow, SUMMARY, Summary, TIMELINE, TIMINGS, TimingRow};
 use crate::whole_file;
@@ -51,7 +51,7 @@ fn activity_rows(run: &Metadata, rank: u32, recorder: &Recorder) -> Vec<Activity
     // On a GPU vertices are dealt to whole blocks of threads.
     let is_gpu = run.devices.get(rank as usize).is_some_and(|device| device.kind != "cpu");
     let launched = |work: u64| if is_gpu { work.next_multiple_of(BLOCK) } else { work };
-    let row = |(superstep, _): (super::recorder::Superstep, _)| {
+    let row = |(superstep, _): (Superstep, _)| {
         let (owned, active) = (superstep.activity.owned, superstep.activity.active);
         let inactive = owned - active;
         ActivityRow {
@@ -94,7 +94,7 @@ fn timing_rows(run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -
     let mut rows = Vec::new();
     let is_guarded = run.protection.enabled;
     for (superstep, stages) in recorder.supersteps(if is_guarded { &GUARDED } else { &PLAIN }) {
-        let named = stages.into_iter().filter_map(|(stage, took)| Some((timeline::name(stage, is_multi)?, took)));
+        let named = stages.into_iter().filter_map(|(stage, took)| Some((stage::name(stage, is_multi)?, took)));
         let mut named: Vec<_> = named.collect();
         if is_guarded {
             named.insert(named.len() - 1, (NEVER, Duration::ZERO));

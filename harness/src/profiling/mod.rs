@@ -1,15 +1,18 @@
 //! The profiling profile: what each rank did in each superstep, kept in memory during the run and written to a folder after it.
 
-mod files;
 mod nvtx;
+mod stage;
 mod recorder;
 mod timeline;
+mod files;
 
 pub use recorder::Recorder;
+pub use timeline::MARK;
 
 use crate::instrument::Instrument;
 use crate::people;
 use crate::records::Metadata;
+use crate::trace_files::FOLDER_VARIABLE;
 use crate::whole_file;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use framework::base::error::{Error, Result};
@@ -17,12 +20,6 @@ use framework::base::id::Rank;
 use framework::trial::RankReport;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// In every timeline that this profile writes, and by which a program that holds it can be told.
-pub const MARK: &str = "graphalg profiling recorder";
-
-/// Names the trace folder where the option does not.
-const VARIABLE: &str = "GRAPHALG_PROFILE_OUTPUT_DIR";
 
 /// Records every superstep.
 #[derive(Clone, Debug)]
@@ -48,10 +45,10 @@ impl Instrument for Profiling {
 
     fn open(matches: &ArgMatches, trials: u32) -> Result<Profiling> {
         let options = Options::from_arg_matches(matches).map_err(|error| Error::usage(error.to_string()))?;
-        let variable = || std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let variable = || std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         let folder = options.trace_dir.or_else(variable).ok_or_else(|| {
             Error::usage(format!(
-                "a profiling run needs a folder for its traces; give --trace-dir DIR or set {VARIABLE}"
+                "a profiling run needs a folder for its traces; give --trace-dir DIR or set {FOLDER_VARIABLE}"
             ))
         })?;
         if trials > 1 {

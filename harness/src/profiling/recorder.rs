@@ -1,6 +1,6 @@
 //! What a rank remembers of its run: every span and what each superstep worked on, in memory, without a look at the clock of its own.
 
-use super::{nvtx, timeline};
+use super::{nvtx, stage};
 use framework::base::probe::{Activity, Probe, Stage};
 use std::ops::Range;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Default for Recorder {
 
 impl Probe for Recorder {
     fn begin(&mut self, stage: Stage, is_multi: bool) {
-        nvtx::push(timeline::name(stage, is_multi).unwrap_or("agree"));
+        nvtx::push(stage::name(stage, is_multi).unwrap_or("agree"));
     }
 
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {

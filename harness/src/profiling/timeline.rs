@@ -1,7 +1,7 @@
 //! The spans of a rank as a Chrome trace: a process for the rank, a lane for each thing that runs beside the others.
 
-use super::MARK;
 use super::recorder::{Recorder, Span};
+use super::stage::name;
 use crate::records::Metadata;
 use framework::base::probe::Stage;
 use serde_json::{Map, Value, json};
@@ -10,35 +10,15 @@ use std::time::Duration;
 use trace::chrome::Writer;
 use trace::{Activity, Index, Kind, Names};
 
+/// In every timeline that this profile writes, and by which a program that holds it can be told.
+pub const MARK: &str = "graphalg profiling recorder";
+
 /// Threads of the timeline, in the order in which they are shown. Only a protected run has work for the last two.
 const LANES: [(u32, &str); 4] =
     [(COMPUTE, "compute"), (EXCHANGE, "exchange"), (3, "check stream"), (CHECKER, "checker worker")];
 const COMPUTE: u32 = 1;
 const EXCHANGE: u32 = 2;
 const CHECKER: u32 = 4;
-
-/// The timing field that a stage counts to, without `_ms`. None for stages that one rank alone does not have: they do nothing there.
-pub(super) fn name(stage: Stage, is_multi: bool) -> Option<&'static str> {
-    match (stage, is_multi) {
-        (Stage::GraphUpdate, _) => Some("graph_update"),
-        (Stage::ScoreAndMark, _) => Some("score_and_mark"),
-        (Stage::ToleranceUpdate, _) => Some("tolerance_graph_update"),
-        (Stage::Bookkeeping, _) => Some("tolerance_gpu_bookkeeping"),
-        (Stage::Drain, _) => Some("cpu_check_drain"),
-        (Stage::PostCheck, _) => Some("postcheck_total"),
-        (Stage::Validation, _) => Some("cpu_validation"),
-        (Stage::Verdict, _) => Some("checker_end_to_end"),
-        (Stage::SummaryCopy, _) => Some("d2h_summary"),
-        (Stage::Setup, false) => Some("single_gpu_setup"),
-        (Stage::Setup, true) => Some("distributed_setup"),
-        (Stage::InitialExchange, true) => Some("initial_ghost_exchange"),
-        (Stage::Exchange, true) => Some("nccl_exchange"),
-        (Stage::Agree, true) => Some("mpi_sync"),
-        (Stage::FinalResult, false) => Some("final_result_copy"),
-        (Stage::FinalResult, true) => Some("final_result_gather"),
-        (Stage::InitialExchange | Stage::Exchange | Stage::Agree, false) => None,
-    }
-}
 
 /// Writes the timeline of a rank.
 pub(super) fn write(out: impl Write, run: &Metadata, rank: u32, is_multi: bool, recorder: &Recorder) -> io::Result<()> {

@@ -24,10 +24,15 @@ exit1) exit 1 ;;
 hang) sleep 100 ;;
 esac
 d=$(($$ % 10))
-hosts='"node"' devices='{"rank":0,"kind":"cpu","name":"M","uuid":null,"driver":null,"cores":1}'
+kind=cpu name=M uuid=null driver=null host=node threads=1
+case $mode in
+otherkind) kind=cuda ;; othername) name=N ;; otheruuid) uuid='"GPU-1"' ;; otherdriver) driver='"12.8"' ;;
+otherhost) host=other ;; otherthreads) threads=2 ;;
+esac
+hosts="\"$host\"" devices="{\"rank\":0,\"kind\":\"$kind\",\"name\":\"$name\",\"uuid\":$uuid,\"driver\":$driver,\"cores\":1}"
 rank=1
 while [ $rank -lt "$ranks" ]; do
-    hosts="$hosts,\"node\"" devices="$devices,{\"rank\":$rank,\"kind\":\"cpu\",\"name\":\"M\",\"uuid\":null,\"driver\":null,\"cores\":1}"
+    hosts="$hosts,\"$host\"" devices="$devices,{\"rank\":$rank,\"kind\":\"$kind\",\"name\":\"$name\",\"uuid\":$uuid,\"driver\":$driver,\"cores\":1}"
     rank=$((rank + 1))
 done
 hash=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
@@ -35,7 +40,7 @@ if [ "$mode" = otherhash ]; then hash=1${hash#0}; fi
 if [ "$mode" = otherk ] && [ "$k" != null ]; then k=6; fi
 if [ "$mode" = othercommit ]; then commit=1111111111111111111111111111111111111111; fi
 if [ "$mode" = nowdirty ]; then dirty=true; fi
-echo "BENCHMARK_METADATA {\"schema_version\":9,\"product_version\":\"0.1.0\",\"git_commit\":\"$commit\",\"git_dirty\":$dirty,\"source_sha256\":\"ab\",\"build_profile\":\"$build\",\"instrumentation_profile\":\"$profile\",\"algorithm\":\"$algorithm\",\"method\":\"$method\",\"parameters\":{\"k\":$k},\"protection\":{\"enabled\":false,\"a\":0.5,\"b\":0.5,\"t\":0.3,\"certify\":null,\"recovery\":null,\"snapshot_interval\":null,\"redundancy_budget\":null},\"dataset\":\"$dataset\",\"graph\":{\"vertices\":4,\"arcs\":4,\"duplicate_arcs\":0,\"self_loops\":0,\"directed\":true},\"ranks\":$ranks,\"threads\":1,\"transport\":\"local\",\"hostnames\":[$hosts],\"devices\":[$devices],\"trials\":1,\"warmup\":0}"
+echo "BENCHMARK_METADATA {\"schema_version\":9,\"product_version\":\"0.1.0\",\"git_commit\":\"$commit\",\"git_dirty\":$dirty,\"source_sha256\":\"ab\",\"build_profile\":\"$build\",\"instrumentation_profile\":\"$profile\",\"algorithm\":\"$algorithm\",\"method\":\"$method\",\"parameters\":{\"k\":$k},\"protection\":{\"enabled\":false,\"a\":0.5,\"b\":0.5,\"t\":0.3,\"certify\":null,\"recovery\":null,\"snapshot_interval\":null,\"redundancy_budget\":null},\"dataset\":\"$dataset\",\"graph\":{\"vertices\":4,\"arcs\":4,\"duplicate_arcs\":0,\"self_loops\":0,\"directed\":true},\"ranks\":$ranks,\"threads\":$threads,\"transport\":\"local\",\"hostnames\":[$hosts],\"devices\":[$devices],\"trials\":1,\"warmup\":0}"
 result="BENCHMARK_RESULT {\"trial\":0,\"algorithm\":\"$algorithm\",\"iterations\":2,\"converged\":true,\"result_hash\":\"$hash\",\"check_sums\":null,\"verified\":null,\"k\":$k}"
 case $mode in
 half) printf '%s' "${result%%verified*}"; exit 0 ;;

@@ -7,8 +7,8 @@ mod picture;
 mod rows;
 mod table;
 
-use super::print;
 use crate::people::{say, with_causes};
+use crate::stdout::print;
 use crate::whole_file;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use framework::base::error::{Error, Result};

@@ -2,8 +2,8 @@
 //! collective; as one HTML report that opens offline or as one picture.
 
 use super::device_title;
-use crate::experiment::plot::page::{self, table};
-use crate::experiment::plot::svg::{Anchor, Canvas, Theme, WIDTH, escaped, png, short, shortened};
+use crate::drawing::page::{self, table};
+use crate::drawing::svg::{Anchor, Canvas, Theme, WIDTH, escaped, png, short, shortened};
 use framework::base::error::Result;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! The analysis as tables for people, at most 100 columns wide.
 
 use super::device_title;
-use crate::experiment::plot::svg::shortened;
+use crate::drawing::svg::shortened;
 use std::fmt::Write;
 use trace::Microseconds;
 use trace::analysis::percent;
