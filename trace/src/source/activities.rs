@@ -1,5 +1,6 @@
 //! Activities in memory, as a monitor or a recorder has them.
 
+use super::warnings::warn;
 use crate::activity::{Activity, Kind};
 use crate::classify::{ByName, Rules};
 use crate::names::Names;
@@ -34,7 +35,7 @@ impl Recording {
         recording.rank =
             ranks.first().filter(|first| ranks.iter().all(|rank| rank == *first)).map(|rank| rank.get().into());
         recording.settle();
-        super::warn(&mut recording);
+        warn(&mut recording);
         recording
     }
 }

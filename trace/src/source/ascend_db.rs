@@ -4,8 +4,8 @@
 //! Computation: `COMPUTE_TASK_INFO` with the times of its `TASK`. Memory: tasks of type `MEMCPY_ASYNC`. Communication:
 //! `COMMUNICATION_OP`. Source: Ascend, "Profile Data File Reference (DB)".
 
-use super::Options;
 use super::database::Database;
+use super::options::Options;
 use crate::classify::ByName;
 use crate::interval::Interval;
 use crate::recording::{Class, DeviceId, Recording, StepRange, Work};

@@ -3,8 +3,8 @@
 //! Keys of an event come in any order, so what decides (`ph`, `cat`, `name`) may be known late; as soon as it is known that an event
 //! is of no use, the rest of it is passed over. Format: "Trace Event Format", Google, 2016.
 
-use super::Options;
 use super::ascend_view::Processes;
+use super::options::Options;
 use crate::classify::{ByName, Category};
 use crate::interval::Interval;
 use crate::json::Text;

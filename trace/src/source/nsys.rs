@@ -1,7 +1,7 @@
 //! Nsight Systems' SQLite export: kernels, copies and fills of all devices of a host, in ns.
 
-use super::Options;
 use super::database::Database;
+use super::options::Options;
 use crate::classify::ByName;
 use crate::recording::{Class, DeviceId, Recording, Work};
 use rusqlite::Row;

@@ -3,7 +3,7 @@
 //! Names of kernels may stand behind the dispatches, so a dispatch carries a stand-in until the end. Kernels named `__amd_rocclr_*` are
 //! copies and fills. A copy belongs to the GPU that it goes to, else to the one it comes from.
 
-use super::Options;
+use super::options::Options;
 use crate::classify::ByName;
 use crate::json::Text;
 use crate::names::Name;

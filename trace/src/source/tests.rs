@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::Figures;
+use crate::classify::Rules;
 use crate::recording::DeviceId;
 use flate2::write::GzEncoder;
 use rusqlite::Connection;
