@@ -21,6 +21,8 @@ use walk::{State, Stop, Walker};
 
 /// How much is read at once. Window and index together stay in a core's own cache.
 const WINDOW: usize = 128 << 10;
+/// The byte order mark of UTF-8, which a document may begin with: it says nothing.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// A token longer than this is taken for damage.
 const LONGEST_TOKEN: usize = 256 << 20;
 
@@ -64,6 +66,9 @@ fn read_by(
             |(filled, error)| if recover { Ok((filled, true)) } else { Err(Failure::Read(error)) },
             |filled| Ok((filled, false)),
         )?;
+        if offset == 0 && kept == 0 && window.starts_with(MARK) {
+            window[..MARK.len()].fill(b' ');
+        }
         let is_last = filled < window.len();
         let padded = (filled + 1).next_multiple_of(BLOCK);
         window.resize(window.len().max(padded), b' ');

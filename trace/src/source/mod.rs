@@ -44,6 +44,9 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
     if head.is_empty() {
         return Err(Error::Unknown { path: path.into(), found: "it is empty".into() });
     }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Err(Error::Unknown { path: path.into(), found: "it is UTF-16 text; save it as UTF-8".into() });
+    }
     let mut recording = if head == b"SQLite format 3\0" {
         read_database(path, options)?
     } else {
@@ -88,7 +91,7 @@ fn read_json(source: impl Read, path: &Path, is_packed: bool, options: &Options)
     let repairs = json::read(source, options.recovers, &mut document).map_err(|failure| match failure {
         Failure::Read(source) if is_packed => Error::Packing { path: path.into(), source },
         Failure::Read(source) => Error::Read { path: path.into(), source },
-        Failure::Damaged(damage) if damage.offset == 0 && !document.is_text() => {
+        Failure::Damaged(damage) if damage.offset < 4 && !document.is_text() => {
             Error::Unknown { path: path.into(), found: "it is neither JSON nor SQLite".into() }
         }
         Failure::Damaged(damage) => Error::Damaged {

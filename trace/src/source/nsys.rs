@@ -9,11 +9,20 @@ use rusqlite::Row;
 /// Reads the tables that are there.
 pub(super) fn read(database: &Database, options: &Options, recording: &mut Recording) -> rusqlite::Result<()> {
     let mut by_name = ByName::default();
-    let has_strings = database.has("StringIds");
-    if has_strings && database.has("CUPTI_ACTIVITY_KIND_KERNEL") {
-        let query = "SELECT start, \"end\", deviceId, streamId, correlationId, globalPid, value \
-                     FROM CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN StringIds ON id = demangledName";
-        database.each(query, |row| {
+    if database.has("CUPTI_ACTIVITY_KIND_KERNEL") {
+        let (value, strings) = if database.has("StringIds") {
+            ("value", "LEFT JOIN StringIds ON id = demangledName")
+        } else {
+            recording
+                .warnings
+                .push("kernels have no names in the file (no table StringIds); they count as computation".into());
+            ("NULL", "")
+        };
+        let query = format!(
+            "SELECT start, \"end\", deviceId, streamId, correlationId, globalPid, {value} \
+             FROM CUPTI_ACTIVITY_KIND_KERNEL {strings}"
+        );
+        database.each(&query, |row| {
             let text = row.get_ref(6)?.as_str_or_null()?.unwrap_or("kernel without a name");
             let name = recording.names.name(text);
             let class = by_name.class(name, &recording.names, &options.rules);

@@ -1,6 +1,6 @@
 //! What a reader of the figures should know, in sentences: what was left out, what was mended, what looks wrong.
 
-use crate::classify::looks_like_a_collective;
+use crate::classify::is_of_known_family;
 use crate::json::{Count, Repairs};
 use crate::names::Name;
 use crate::recording::{Class, Device, Recording};
@@ -42,12 +42,12 @@ pub(super) fn warn(recording: &mut Recording) {
         for work in device.works.iter().filter(|work| work.class == Class::Computation) {
             *alike.entry(work.name).or_default() += 1;
         }
-        alike.retain(|name, _| looks_like_a_collective(recording.names.text(*name)));
+        alike.retain(|name, _| is_of_known_family(recording.names.text(*name).as_bytes()));
         if let Some((name, _)) = alike.iter().max_by_key(|(_, count)| **count) {
             let count: u64 = alike.values().sum();
             warnings.push(format!(
                 "device {}: {count} kernels named like collectives count as computation (such as `{}`); \
-                 --communication-pattern counts them as communication",
+                 --communication-pattern auto counts them as communication, --communication-pattern RE those whose name matches",
                 device.id,
                 shortened(recording.names.text(*name), 60)
             ));
