@@ -129,6 +129,11 @@ pub(crate) enum Category {
 }
 
 impl Category {
+    /// Whether its events are work of a device, if by option only.
+    pub(crate) fn is_of_a_device(self) -> bool {
+        matches!(self, Category::Kernel | Category::Memory | Category::Mtia)
+    }
+
     #[inline]
     pub(crate) fn of(text: &[u8]) -> Category {
         let is = |other: &[u8]| text.eq_ignore_ascii_case(other);

@@ -24,6 +24,6 @@ pub use classify::Rules;
 pub use error::{Error, Result};
 pub use json::{Count, Repairs};
 pub use names::{Detail, Index, Name, Names};
-pub use recording::{Class, Device, DeviceId, Recording, StepRange, Work};
+pub use recording::{Class, Device, Label, Recording, StepRange, Work};
 pub use source::{Options, read};
 pub use time::{Microseconds, nanoseconds};

@@ -8,6 +8,8 @@ mod database;
 mod nsys;
 mod ascend_db;
 mod ascend_view;
+mod event;
+mod pairs;
 mod chrome;
 mod rocprof;
 mod document;

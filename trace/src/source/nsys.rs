@@ -3,7 +3,7 @@
 use super::database::Database;
 use super::options::Options;
 use crate::classify::ByName;
-use crate::recording::{Class, DeviceId, Recording, Work};
+use crate::recording::{Class, Label, Recording, Work};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
@@ -64,12 +64,12 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
 }
 
 fn take(row: &Row<'_>, class: Class, name: &str, recording: &mut Recording) -> rusqlite::Result<()> {
-    let id = DeviceId::Number(row.get(2)?);
+    let id = Label::Number(row.get(2)?);
     let (Some(start), Some(end)) = (row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?) else {
         recording.device(&id).dropped_unreadable += 1;
         return Ok(());
     };
-    let (name, stream) = (recording.names.name(name), recording.stream_number(row.get(3)?));
+    let (name, stream) = (recording.names.name(name), recording.stream_number(row.get::<_, i64>(3)?));
     let mut work = Work::new(class, name, stream, start, end);
     if let Some(correlation) = row.get::<_, Option<i64>>(4)? {
         work.launch = shared(correlation, row.get(5)?);

@@ -24,7 +24,18 @@ pub(super) fn warn(recording: &mut Recording) {
     mended(invalid_escapes, "invalid escapes in names were kept or replaced");
     mended(not_numbers, "values such as NaN were taken for null");
     if recording.devices.iter().all(|device| device.works.is_empty()) {
-        warnings.push("no device events: all times are 0; was the profiler asked for device activity?".into());
+        warnings.push(match recording.mtia_left_out {
+            0 => "no device events: all times are 0; was the profiler asked for device activity?".into(),
+            count => format!(
+                "no device events that count by default: the file has {count} of category mtia_ccp_events (Meta's accelerators); \
+                 --mtia counts them as computation"
+            ),
+        });
+    } else if recording.mtia_left_out > 0 {
+        warnings.push(format!(
+            "{} events of category mtia_ccp_events were left out; --mtia counts them as computation",
+            recording.mtia_left_out
+        ));
     }
     for device in &recording.devices {
         let mut dropped = |count: u64, what: &str| {
