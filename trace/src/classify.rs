@@ -6,29 +6,84 @@ use crate::recording::Class;
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::HashMap;
 
+/// Parts of names that make a kernel communication whatever the options: the libraries of NVIDIA, AMD and Huawei, and MSCCL's kernels.
+const ALWAYS: [&[u8]; 4] = [b"nccl", b"rccl", b"hccl", b"mscclkernel"];
+
+/// Parts of names by which further families of collectives are known. They are computation by the formula, so files with such kernels
+/// get a warning; [`Rules::AUTO`] makes them communication. Each is a name of kernels or of their namespace in the sources of the
+/// library that is said behind it.
+const KNOWN_FAMILIES: [&[u8]; 31] = [
+    // Collectives by their own name: custom all-reduce of vLLM, TensorRT-LLM and FlashInfer, symmetric memory of PyTorch.
+    b"all_reduce",
+    b"allreduce",
+    b"all_gather",
+    b"allgather",
+    b"reduce_scatter",
+    b"reducescatter",
+    b"all_to_all",
+    b"alltoall",
+    // vLLM, SGLang and aiter: custom and quick all-reduce.
+    b"cross_device_reduce",
+    b"quickreduce",
+    b"quick_reduce",
+    // PyTorch: kernels over symmetric memory and multicast addresses.
+    b"multimem",
+    b"symm_mem",
+    b"symmetric_memory",
+    // One-sided communication of NVIDIA and AMD, and what is built on it.
+    b"nvshmem",
+    b"rocshmem",
+    b"roc_shmem",
+    // Expert dispatch and combine: DeepEP and its forks, pplx-kernels, mori, TensorRT-LLM.
+    b"deep_ep",
+    b"intranode::",
+    b"internode::",
+    b"internode_ll::",
+    b"pplx",
+    b"epdispatch",
+    b"epcombine",
+    b"moea2a",
+    b"moe_a2a",
+    // Transformer Engine; MSCCL++ and what else MSCCL brings; oneCCL of Intel; UCCL; FlagCX.
+    b"userbuffers",
+    b"msccl",
+    b"oneccl",
+    b"uccl::",
+    b"flagcx",
+];
+
 /// How events are told apart.
 #[derive(Clone, Default, Debug)]
 pub struct Rules {
     patterns: Vec<Regex>,
+    /// Kernels of families that are known as collective are communication.
+    counts_known_families: bool,
     /// Events of category `mtia_ccp_events` are computation.
     pub counts_mtia: bool,
 }
 
 impl Rules {
-    /// Also kernels whose name matches one of these regular expressions are communication.
+    /// The word that stands for all families known as collective, in place of a pattern.
+    pub const AUTO: &str = "auto";
+
+    /// Also kernels whose name matches one of these regular expressions are communication; [`Rules::AUTO`] means every family of
+    /// kernels known as collective.
     ///
     /// # Errors
     /// For a text that is no regular expression.
     pub fn with_patterns(patterns: &[String]) -> Result<Rules> {
-        let compiled = patterns.iter().map(|pattern| {
+        let counts_known_families = patterns.iter().any(|pattern| pattern == Rules::AUTO);
+        let compiled = patterns.iter().filter(|pattern| pattern.as_str() != Rules::AUTO).map(|pattern| {
             let failed = |source| Error::Pattern { pattern: pattern.clone(), source };
             RegexBuilder::new(pattern).build().map_err(failed)
         });
-        Ok(Rules { patterns: compiled.collect::<Result<_>>()?, counts_mtia: false })
+        Ok(Rules { patterns: compiled.collect::<Result<_>>()?, counts_known_families, counts_mtia: false })
     }
 
     fn is_communication(&self, name: &[u8]) -> bool {
-        contains_any(name, &[b"nccl", b"rccl", b"hccl"]) || self.patterns.iter().any(|pattern| pattern.is_match(name))
+        contains_any(name, &ALWAYS)
+            || self.counts_known_families && is_of_known_family(name)
+            || self.patterns.iter().any(|pattern| pattern.is_match(name))
     }
 }
 
@@ -46,20 +101,11 @@ impl ByName {
     }
 }
 
-/// Names that look like collectives although rules call them computation, with how often each occurs.
-pub(crate) fn looks_like_a_collective(name: &str) -> bool {
-    const SIGNS: [&[u8]; 9] = [
-        b"all_reduce",
-        b"allreduce",
-        b"all_gather",
-        b"allgather",
-        b"reduce_scatter",
-        b"reducescatter",
-        b"all_to_all",
-        b"alltoall",
-        b"cross_device_reduce",
-    ];
-    contains_any(name.as_bytes(), &SIGNS)
+/// Whether a kernel is of a family known as collective. Kernels that PyTorch's compiler writes are not: their names list the operators
+/// that they fuse, and what it fuses is computation, also beside a collective.
+pub(crate) fn is_of_known_family(name: &[u8]) -> bool {
+    let is_generated = name.starts_with(b"triton_") && contains_any(name, &[b"_fused_"]);
+    !is_generated && contains_any(name, &KNOWN_FAMILIES)
 }
 
 /// Whether one of the lower-case `needles` occurs in `text` in any case.
@@ -83,6 +129,11 @@ pub(crate) enum Category {
 }
 
 impl Category {
+    /// Whether its events are work of a device, if by option only.
+    pub(crate) fn is_of_a_device(self) -> bool {
+        matches!(self, Category::Kernel | Category::Memory | Category::Mtia)
+    }
+
     #[inline]
     pub(crate) fn of(text: &[u8]) -> Category {
         let is = |other: &[u8]| text.eq_ignore_ascii_case(other);
@@ -95,6 +146,13 @@ impl Category {
                 Category::Call
             }
             (_, Some(b'p')) if is(b"privateuse1_runtime") || is(b"privateuse1_driver") => Category::Call,
+            (_, Some(b'x' | b'm')) if is(b"xpu_runtime") || is(b"xpu_driver") || is(b"mtia_runtime") => Category::Call,
+            // The format allows several categories, with commas between them.
+            _ if text.contains(&b',') => text
+                .split(|byte| *byte == b',')
+                .map(|part| Category::of(part.trim_ascii()))
+                .find(|of| *of != Category::Other)
+                .unwrap_or(Category::Other),
             _ => Category::Other,
         }
     }
@@ -123,20 +181,68 @@ mod tests {
     }
 
     #[test]
+    fn of_several_categories_the_one_that_says_something_counts() {
+        let check = |text: &str, expected| assert_eq!(Category::of(text.as_bytes()), expected, "{text}");
+        check("gpu,kernel", Category::Kernel);
+        check("Memcpy, gpu", Category::Memory);
+        check("cpu_op,toplevel", Category::Other);
+        check(",", Category::Other);
+    }
+
+    fn class(rules: &Rules, name: &str) -> Class {
+        let mut names = Names::default();
+        let name = names.name(name);
+        ByName::default().class(name, &names, rules)
+    }
+
+    #[test]
     fn communication_is_known_by_name_or_by_pattern() {
         let rules = Rules::with_patterns(&["^multimem_".to_owned()]).expect("a pattern");
-        let check = |name: &str, expected| {
-            let mut names = Names::default();
-            let name = names.name(name);
-            assert_eq!(ByName::default().class(name, &names, &rules), expected, "{}", names.text(name));
-        };
-        for name in ["ncclDevKernel_AllReduce", "void NCCL_x", "my_rcclGeneric", "HcclAllReduce", "multimem_all_reduce"]
-        {
-            check(name, Class::Communication);
+        for name in [
+            "ncclDevKernel_AllReduce",
+            "void NCCL_x",
+            "my_rcclGeneric",
+            "HcclAllReduce",
+            "multimem_all_reduce",
+            "mscclKernel_Sum_half_LL",
+            "void MSCCLKERNEL<int>(x)",
+        ] {
+            assert_eq!(class(&rules, name), Class::Communication, "{name}");
         }
-        for name in ["gemm", "nccx", "all_reduce", "a multimem_x", ""] {
-            check(name, Class::Computation);
+        for name in ["gemm", "nccx", "all_reduce", "a multimem_x", "", "nvshmemi_barrier", "mscclpp::executionKernel"] {
+            assert_eq!(class(&rules, name), Class::Computation, "{name}");
         }
         assert!(Rules::with_patterns(&["(".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn auto_counts_every_known_family_and_only_those() {
+        let auto = Rules::with_patterns(&["auto".to_owned(), "^mine".to_owned()]).expect("patterns");
+        for name in [
+            "nvshmemi_barrier_on_stream_kernel",
+            "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)",
+            "void deep_ep::internode_ll::combine<true>(void*)",
+            "_ZN7deep_ep13internode_ll8dispatchEv",
+            "void vllm::cross_device_reduce_1stage<half, 2>(vllm::RankData*)",
+            "quickreduce::allreduce_prototype_twoshot<half>",
+            "void c10d::one_shot_all_reduce_kernel<float>(x)",
+            "multimem_one_shot_reduce_kernel",
+            "void tensorrt_llm::moeA2ACombineKernel(x)",
+            "mori::moe::EpDispatchIntraNodeKernel_bf16",
+            "mscclpp::executionKernel",
+            "userbuffers_fp16_sum_inplace_gpu_rr",
+            "twoshotAllReduceKernel",
+            "mine",
+        ] {
+            assert_eq!(class(&auto, name), Class::Communication, "{name}");
+            let is_by_default = class(&Rules::default(), name) == Class::Communication;
+            assert!(!is_by_default && (name == "mine" || is_of_known_family(name.as_bytes())), "{name}");
+        }
+        for name in
+            ["gemm", "reduce_kernel", "dispatch", "combine_topk", "triton_poi_fused_all_reduce_add_0", "auto", ""]
+        {
+            assert_eq!(class(&auto, name), Class::Computation, "{name}");
+            assert!(!is_of_known_family(name.as_bytes()), "{name}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::analysis::{
     Breakdown, Collective, Comparison, Figures, IdleCauses, KernelTotal, Merged, Overlap, collectives, compare,
     idle_causes, kernel_totals,
 };
-use crate::recording::{Class, Device, DeviceId, Recording, Work};
+use crate::recording::{Class, Device, Label, Recording, Work};
 use crate::time::Microseconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub struct FileReport {
 #[serde(deny_unknown_fields)]
 pub struct DeviceReport {
     /// As the file calls it.
-    pub device: DeviceId,
+    pub device: Label,
     /// If asked for.
     pub temporal_breakdown: Option<BreakdownReport>,
     /// If asked for.
@@ -285,7 +285,7 @@ pub struct Place {
     /// Its rank.
     pub rank: Option<i64>,
     /// The device.
-    pub device: DeviceId,
+    pub device: Label,
     /// The figure.
     pub time_us: Microseconds,
 }

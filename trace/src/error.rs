@@ -5,6 +5,10 @@ use std::path::PathBuf;
 /// Shorthand used throughout this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The kinds of files that are read, for messages.
+const KINDS: &str = "Chrome traces (PyTorch, Ascend trace_view.json, harness_profiling), rocprofv3 JSON, and \
+                     SQLite exports of Nsight Systems and Ascend; JSON also packed with gzip";
+
 /// An error of reading a trace.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
@@ -45,7 +49,7 @@ pub enum Error {
         what: String,
     },
     /// The file is of no kind that is read.
-    #[error("{path}: {found}; harness trace reads {}", crate::source::KINDS)]
+    #[error("{path}: {found}; harness trace reads {}", KINDS)]
     Unknown {
         /// The file.
         path: PathBuf,

@@ -92,21 +92,27 @@ impl Work {
     }
 }
 
-/// A device as its file calls it.
+/// What a file calls a device, a stream, a process or a thread.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
-pub enum DeviceId {
+pub enum Label {
     /// By number.
     Number(i64),
     /// By name.
     Name(String),
 }
 
-impl fmt::Display for DeviceId {
+impl From<i64> for Label {
+    fn from(number: i64) -> Label {
+        Label::Number(number)
+    }
+}
+
+impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DeviceId::Number(number) => f.pad(&number.to_string()),
-            DeviceId::Name(name) => f.pad(name),
+            Label::Number(number) => f.pad(&number.to_string()),
+            Label::Name(name) => f.pad(name),
         }
     }
 }
@@ -115,7 +121,7 @@ impl fmt::Display for DeviceId {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Device {
     /// Which device.
-    pub id: DeviceId,
+    pub id: Label,
     /// What it did; in order of start and end once the file is read.
     pub works: Vec<Work>,
     /// Events that were left out because they end before they begin.
@@ -152,8 +158,10 @@ pub struct Recording {
     pub(crate) step_labels: Vec<i64>,
     pub(crate) ranges: Vec<StepRange>,
     pub(crate) launches: Vec<(i64, i64)>,
-    by_id: HashMap<DeviceId, usize>,
-    streams: Table<i64>,
+    /// Events of category `mtia_ccp_events` that were left out because the option was not given.
+    pub(crate) mtia_left_out: u64,
+    by_id: HashMap<Label, usize>,
+    streams: Table<Label>,
     steps: HashMap<i64, usize>,
     last_device: usize,
 }
@@ -172,7 +180,7 @@ impl<T> Default for Table<T> {
 
 impl Recording {
     /// The device with this id; made if it is new.
-    pub(crate) fn device(&mut self, id: &DeviceId) -> &mut Device {
+    pub(crate) fn device(&mut self, id: &Label) -> &mut Device {
         if self.devices.get(self.last_device).is_none_or(|device| device.id != *id) {
             self.last_device = match self.by_id.get(id) {
                 Some(&place) => place,
@@ -193,19 +201,20 @@ impl Recording {
     }
 
     /// The number of a stream.
-    pub(crate) fn stream_number(&mut self, stream: i64) -> u32 {
+    pub(crate) fn stream_number(&mut self, stream: impl Into<Label>) -> u32 {
+        let stream = stream.into();
         if let Some(&place) = self.streams.places.get(&stream) {
             return place;
         }
         let place = self.streams.all.len() as u32;
-        self.streams.all.push(stream);
+        self.streams.all.push(stream.clone());
         self.streams.places.insert(stream, place);
         place
     }
 
     /// A stream as the file calls it.
-    pub fn stream(&self, number: u32) -> i64 {
-        self.streams.all[number as usize]
+    pub fn stream(&self, number: u32) -> &Label {
+        &self.streams.all[number as usize]
     }
 
     /// The number of the step at a place that [`Work::step`] gave.
@@ -234,7 +243,7 @@ impl Recording {
     }
 
     /// Takes in a work, unless its times say that it must be left out.
-    pub(crate) fn add(&mut self, id: &DeviceId, work: Work) {
+    pub(crate) fn add(&mut self, id: &Label, work: Work) {
         let device = self.device(id);
         if work.end_ns < work.start_ns {
             device.dropped_negative += 1;

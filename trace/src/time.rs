@@ -73,6 +73,11 @@ impl Exact {
         (-LARGEST_NS..=LARGEST_NS).contains(&whole).then_some(whole)
     }
 
+    /// The number if it is an integer.
+    pub(crate) fn whole(self) -> Option<i64> {
+        (self.rest == 0).then_some(self.whole)
+    }
+
     /// The sum.
     #[inline]
     pub(crate) fn plus(self, other: Exact) -> Exact {

@@ -4,7 +4,7 @@
 //! arguments. With `N_c` the time of collective `c`: `time = |N_c|`, `exposed = |N_c| - |N_c n C|`. Collectives that overlap each other
 //! count each, so sums over them may exceed the device's communication time.
 
-use super::Merged;
+use super::figures::Merged;
 use crate::interval::{length, merged, shared};
 use crate::names::Names;
 use crate::recording::{Class, Work};

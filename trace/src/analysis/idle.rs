@@ -4,10 +4,9 @@
 //! not begin it (launch latency, other queues, dependencies). *Other*: gaps that end with work whose launch the file does not tell. If
 //! several works start at the end of a gap, the earliest call counts. The three add up to the idle time of the breakdown.
 
+use super::figures::Merged;
 use crate::interval::gaps;
 use crate::recording::Work;
-
-use super::Merged;
 
 /// Idle time by cause, in ns, and the number of gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -49,7 +48,7 @@ mod tests {
     #[test]
     fn a_gap_is_cut_where_the_launch_began() {
         let check = |launches: [Option<i64>; 2], expected: [i64; 3]| {
-            let mut works = super::super::tests::works(&[
+            let mut works = super::super::figures::tests::works(&[
                 (Class::Computation, 0, 10),
                 (Class::Computation, 30, 40),
                 (Class::Memory, 30, 31),

@@ -1,6 +1,6 @@
 //! Ranks beside each other: for each figure the least, the largest, and the spread between them.
 
-use super::Figures;
+use super::figures::{Figures, percent};
 
 /// One figure over the devices of all ranks.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,7 +18,7 @@ pub struct Comparison {
 impl Comparison {
     /// `100 (max - min) / mean`; none if the mean is 0.
     pub fn spread_percent(&self) -> Option<f64> {
-        super::percent(self.max.0 - self.min.0, self.mean_ns)
+        percent(self.max.0 - self.min.0, self.mean_ns)
     }
 }
 

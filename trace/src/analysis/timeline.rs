@@ -1,6 +1,6 @@
 //! A device's time cut into equal bins, for pictures: what was on in each.
 
-use super::Merged;
+use super::figures::Merged;
 use crate::interval::{Interval, pieces};
 
 /// How long what was on in a bin, in ns. The five add up to the bin, except beyond the last work.
@@ -61,7 +61,7 @@ mod tests {
             count in 1_usize..300,
         ) {
             let rows: Vec<_> = rows.iter().map(|&(c, s, l)| (crate::recording::Class::ALL[c], s, s + l)).collect();
-            let lists = Merged::of(&super::super::tests::works(&rows));
+            let lists = Merged::of(&super::super::figures::tests::works(&rows));
             let figures = lists.figures();
             let bins = bins(&lists, figures.span.expect("work"), count);
             let sum = |of: fn(&Bin) -> i64| bins.iter().map(of).sum::<i64>();

@@ -4,11 +4,16 @@
 //! What RFC 8259 forbids but can be read without doubt is read and counted ([`Repairs`]); anything else is an error with its byte
 //! offset. [`masks`] finds the tokens, [`walk`] follows the grammar over them.
 
-mod masks;
+// From the lowest floor up.
+mod repairs;
 mod text;
+mod visitor;
+mod masks;
 mod walk;
 
+pub use repairs::{Count, Repairs};
 pub(crate) use text::Text;
+pub(crate) use visitor::Visitor;
 
 use masks::{BLOCK, Index};
 use std::io::{self, Read};
@@ -16,64 +21,10 @@ use walk::{State, Stop, Walker};
 
 /// How much is read at once. Window and index together stay in a core's own cache.
 const WINDOW: usize = 128 << 10;
+/// The byte order mark of UTF-8, which a document may begin with: it says nothing.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// A token longer than this is taken for damage.
 const LONGEST_TOKEN: usize = 256 << 20;
-
-/// Is told what stands in a document, in order.
-pub(crate) trait Visitor {
-    /// An object or an array begins.
-    fn open(&mut self, is_object: bool);
-    /// The innermost object or array ends.
-    fn close(&mut self);
-    /// A key of the innermost object; its value follows.
-    fn key(&mut self, key: Text<'_>);
-    /// A string as a value.
-    fn string(&mut self, value: Text<'_>);
-    /// A number, `true`, `false` or `null`, as it stands in the document.
-    fn scalar(&mut self, raw: &[u8]);
-
-    /// How many objects and arrays lie around the list of which damaged elements may be left out; none outside such a list.
-    fn list_depth(&self) -> Option<usize>;
-    /// Forgets the element that was being told.
-    fn abandon(&mut self);
-    /// Whether a document that ends here would be of use.
-    fn is_usable(&self) -> bool;
-}
-
-/// What was read although the grammar forbids it.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Repairs {
-    /// Byte sequences in strings that are no UTF-8.
-    pub invalid_utf8: Count,
-    /// Control characters in strings.
-    pub control_characters: Count,
-    /// Backslashes in strings that begin no escape, and halves of surrogate pairs.
-    pub invalid_escapes: Count,
-    /// `NaN`, `Infinity`, `-Infinity` or `N/A` as a value.
-    pub not_numbers: Count,
-    /// Events that were left out because their text is damaged.
-    pub lost_events: Count,
-    /// 1 if the text ends early.
-    pub cut_off: Count,
-}
-
-/// How often, and where first.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Count {
-    /// How often.
-    pub count: u64,
-    /// The byte at which it was seen first.
-    pub first_at: u64,
-}
-
-impl Count {
-    pub(crate) fn add(&mut self, at: u64) {
-        if self.count == 0 {
-            self.first_at = at;
-        }
-        self.count += 1;
-    }
-}
 
 /// Where a document is damaged, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,6 +66,9 @@ fn read_by(
             |(filled, error)| if recover { Ok((filled, true)) } else { Err(Failure::Read(error)) },
             |filled| Ok((filled, false)),
         )?;
+        if offset == 0 && kept == 0 && window.starts_with(MARK) {
+            window[..MARK.len()].fill(b' ');
+        }
         let is_last = filled < window.len();
         let padded = (filled + 1).next_multiple_of(BLOCK);
         window.resize(window.len().max(padded), b' ');

@@ -1,6 +1,6 @@
 //! Strings as they stand in a document, and what they say.
 
-use super::Repairs;
+use super::repairs::Repairs;
 use std::borrow::Cow;
 
 /// A string between its quotes.

@@ -1,8 +1,9 @@
 //! The grammar of JSON over the tokens of a window. Between two windows nothing is kept but the state and the open containers.
 
 use super::masks::Index;
+use super::repairs::Repairs;
 use super::text::{self, Text};
-use super::{Repairs, Visitor};
+use super::visitor::Visitor;
 
 /// Tokens that must be in sight for a step; the last window has none to wait for. A step takes at most five: key, colon, string.
 const SIGHT: usize = 8;

@@ -1,9 +1,10 @@
 //! Activities in memory, as a monitor or a recorder has them.
 
+use super::warnings::warn;
 use crate::activity::{Activity, Kind};
 use crate::classify::{ByName, Rules};
 use crate::names::Names;
-use crate::recording::{Class, DeviceId, Recording, Work};
+use crate::recording::{Class, Label, Recording, Work};
 
 impl Recording {
     /// The work of devices among activities: the same figures as from a file that holds them. Kernels are communication if `rules` say so
@@ -28,13 +29,13 @@ impl Recording {
             let stream = recording.stream_number(activity.stream.map_or(0, |stream| i64::from(stream.get())));
             let mut work = Work::new(class, activity.name, stream, activity.start_ns, activity.end_ns);
             work.launch = activity.correlation.map_or(work.launch, |correlation| i64::from(correlation.get()));
-            recording.add(&DeviceId::Number(device.get().into()), work);
+            recording.add(&Label::Number(device.get().into()), work);
         }
         let ranks: Vec<_> = activities.iter().filter_map(|activity| activity.rank).collect();
         recording.rank =
             ranks.first().filter(|first| ranks.iter().all(|rank| rank == *first)).map(|rank| rank.get().into());
         recording.settle();
-        super::warn(&mut recording);
+        warn(&mut recording);
         recording
     }
 }
@@ -75,7 +76,7 @@ mod tests {
         let recording = Recording::of_activities(&all, &names, &Rules::default());
         let [device] = &recording.devices[..] else { panic!("one device") };
         let of = Figures::of(&device.works);
-        assert_eq!((recording.rank, device.id.clone()), (Some(2), DeviceId::Number(3)));
+        assert_eq!((recording.rank, device.id.clone()), (Some(2), Label::Number(3)));
         assert_eq!((of.breakdown.compute_ns, of.breakdown.non_compute_ns, of.breakdown.idle_ns), (75, 10, 10));
         assert_eq!((of.overlap.comm_ns, of.overlap.overlap_ns), (55, 50));
         assert_eq!(device.works.last().and_then(Work::launch_ns), Some(84));

@@ -4,11 +4,11 @@
 //! Computation: `COMPUTE_TASK_INFO` with the times of its `TASK`. Memory: tasks of type `MEMCPY_ASYNC`. Communication:
 //! `COMMUNICATION_OP`. Source: Ascend, "Profile Data File Reference (DB)".
 
-use super::Options;
 use super::database::Database;
+use super::options::Options;
 use crate::classify::ByName;
 use crate::interval::Interval;
-use crate::recording::{Class, DeviceId, Recording, StepRange, Work};
+use crate::recording::{Class, Label, Recording, StepRange, Work};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
@@ -113,7 +113,7 @@ fn take(
     collective: Option<&str>,
     recording: &mut Recording,
 ) -> rusqlite::Result<()> {
-    let id = DeviceId::Number(row.get(2)?);
+    let id = Label::Number(row.get(2)?);
     let (Some(start), Some(end)) = (row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?) else {
         recording.device(&id).dropped_unreadable += 1;
         return Ok(());

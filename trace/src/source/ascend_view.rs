@@ -5,8 +5,8 @@
 //! communication of the device whose hardware process is in the file. Rows of other processes belong to the host.
 
 use crate::classify::{ByName, Rules};
-use crate::recording::{Class, DeviceId, Recording, Work};
-use std::collections::HashMap;
+use crate::recording::{Class, Label, Recording, Work};
+use std::collections::BTreeMap;
 
 /// What a process is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,12 +35,12 @@ struct Held {
 /// Processes by id, and rows that wait for their names.
 #[derive(Default, Debug)]
 pub(super) struct Processes {
-    roles: HashMap<DeviceId, Role>,
-    held: HashMap<DeviceId, Held>,
+    roles: BTreeMap<Label, Role>,
+    held: BTreeMap<Label, Held>,
 }
 
 impl Processes {
-    pub(super) fn name(&mut self, process: DeviceId, name: String) {
+    pub(super) fn name(&mut self, process: Label, name: String) {
         let role = Role::of(&name);
         if role == Role::Other {
             self.held.remove(&process);
@@ -49,7 +49,7 @@ impl Processes {
     }
 
     /// Keeps a row (none: its times cannot be read).
-    pub(super) fn hold(&mut self, process: DeviceId, work: Option<Work>, is_wait: bool) {
+    pub(super) fn hold(&mut self, process: Label, work: Option<Work>, is_wait: bool) {
         let role = self.roles.get(&process);
         if role == Some(&Role::Other) || is_wait && role != Some(&Role::Communication) {
             return;
@@ -63,10 +63,17 @@ impl Processes {
 
     pub(super) fn finish(self, recording: &mut Recording, by_name: &mut ByName, rules: &Rules) {
         let of = |role| self.roles.iter().filter(move |(_, other)| **other == role).map(|(id, _)| id.clone());
-        let mut hardware: Vec<DeviceId> = of(Role::Hardware).collect();
+        let mut hardware: Vec<Label> = of(Role::Hardware).collect();
         hardware.sort();
         for (process, held) in self.held {
-            let role = self.roles.get(&process).copied().unwrap_or(Role::Other);
+            let Some(&role) = self.roles.get(&process) else {
+                recording.warnings.push(format!(
+                    "{} rows with a stream or a model (process {process}) were left out: the file does not name their process, so \
+                     whether they are work of a device is not known",
+                    held.works.len() as u64 + held.unreadable
+                ));
+                continue;
+            };
             let device = match (role, hardware.as_slice()) {
                 (Role::Other, _) => continue,
                 (Role::Hardware, _) | (Role::Communication, []) => process,

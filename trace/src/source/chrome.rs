@@ -1,138 +1,157 @@
 //! Events of Chrome traces: PyTorch (Kineto), Ascend's `trace_view.json`, our own timelines.
 //!
 //! Keys of an event come in any order, so what decides (`ph`, `cat`, `name`) may be known late; as soon as it is known that an event
-//! is of no use, the rest of it is passed over. Format: "Trace Event Format", Google, 2016.
+//! is of no use, the rest of it is passed over. What looks like work of a device and cannot be read is counted and told.
+//! Format: "Trace Event Format", Google, 2016.
 
-use super::Options;
 use super::ascend_view::Processes;
+use super::event::{Event, Field, NoStream, Phase, utf8};
+use super::options::Options;
+use super::pairs::{Half, Pair, Pairs};
 use crate::classify::{ByName, Category};
 use crate::interval::Interval;
 use crate::json::Text;
-use crate::recording::{Class, DeviceId, Recording, StepRange, Work};
-use crate::time::{Exact, MICROSECONDS, exact, integer as nearest};
-use std::borrow::Cow;
+use crate::recording::{Class, Label, Recording, StepRange, Work};
+use crate::time::Exact;
+use std::collections::BTreeMap;
 
-/// What PyTorch calls the ranges of its steps.
-const STEP: &[u8] = b"ProfilerStep";
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Field {
-    Phase,
-    Category,
-    Name,
-    Start,
-    Duration,
-    Process,
-    Thread,
-    Args,
-    Stream,
-    Device,
-    Correlation,
-    Collective,
-    Iteration,
-    StreamId,
-    ModelId,
-    TaskType,
-    ProcessName,
-    Other,
+/// Events that look like work of a device and were left out, by why.
+#[derive(Default, Debug)]
+struct LeftOut {
+    odd_stream: u64,
+    no_stream: u64,
+    /// By the first byte of `ph`; 0 for none.
+    by_phase: BTreeMap<u8, u64>,
+    halves_without_time: u64,
+    /// By device.
+    unclosed: BTreeMap<String, u64>,
+    unclosed_steps: u64,
+    lone_ends: u64,
+    mtia: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
-    Unknown,
-    Complete,
-    Metadata,
-    Other,
+impl LeftOut {
+    /// Says each count in a sentence.
+    fn tell(self, recording: &mut Recording) {
+        recording.mtia_left_out += self.mtia;
+        let mut say = |count: u64, what: &str| {
+            if count > 0 {
+                recording.warnings.push(format!("{count} {what}"));
+            }
+        };
+        say(self.odd_stream, "kernels or copies were left out: their `stream` is no integer of at least 0");
+        say(self.no_stream, "kernels or copies were left out: they have no `stream`, no queue and no `tid`");
+        for (phase, count) in self.by_phase {
+            let of = match phase {
+                0 => "no `ph`".to_owned(),
+                _ => format!("`ph` {}", char::from(phase)),
+            };
+            say(count, &format!("kernels or copies were left out: {of} is not read, only X and pairs of B and E are"));
+        }
+        say(self.halves_without_time, "`ph` B or E events were left out: their `ts` is absent or no number");
+        for (device, count) in self.unclosed {
+            say(count, &format!("events of device {device} were left out: they begin (`ph` B) and never end"));
+        }
+        say(self.unclosed_steps, "steps were left out: they begin (`ph` B) and never end");
+        say(self.lone_ends, "ends (`ph` E) were left out: nothing that they could end begins on their track");
+    }
 }
 
-/// An event so far.
-struct Event {
-    phase: Phase,
-    category: Option<Category>,
-    is_annotation: bool,
-    has_name: bool,
-    name: Vec<u8>,
-    start: Option<Exact>,
-    duration: Option<Exact>,
-    process: Option<DeviceId>,
-    thread: Option<i64>,
-    stream: Option<i64>,
-    device: Option<DeviceId>,
-    correlation: Option<i64>,
-    has_collective: bool,
-    collective: Vec<u8>,
-    iteration: Option<i64>,
-    /// Ascend's rows have a stream or a model.
-    stream_id: Option<i64>,
-    has_model: bool,
-    is_wait: bool,
-    process_name: Vec<u8>,
+/// What becomes of whole events.
+struct Intake<'o> {
+    options: &'o Options,
+    by_name: ByName,
+    processes: Processes,
+    left_out: LeftOut,
 }
 
-impl Event {
-    fn new() -> Event {
-        Event {
-            phase: Phase::Unknown,
-            category: None,
-            is_annotation: false,
-            has_name: false,
-            name: Vec::new(),
-            start: None,
-            duration: None,
-            process: None,
-            thread: None,
-            stream: None,
-            device: None,
-            correlation: None,
-            has_collective: false,
-            collective: Vec::new(),
-            iteration: None,
-            stream_id: None,
-            has_model: false,
-            is_wait: false,
-            process_name: Vec::new(),
+impl Intake<'_> {
+    /// Takes in an event; without a `span` its times cannot be read.
+    fn take(&mut self, event: &mut Event, span: Option<(i64, i64)>, recording: &mut Recording) {
+        match event.category {
+            Some(Category::Mtia) if !self.options.rules.counts_mtia => self.left_out.mtia += 1,
+            Some(Category::Kernel | Category::Memory | Category::Mtia) => self.take_work(event, span, recording),
+            Some(Category::Call) => {
+                if let (Some(correlation), Some(start)) = (event.correlation, event.start.and_then(Exact::rounded)) {
+                    recording.launches.push((correlation, start));
+                }
+            }
+            Some(Category::Other) => {
+                if let (Some(step), Some((start, end))) = (event.step(), span) {
+                    recording.ranges.push(StepRange { step, range: Interval { start, end } });
+                }
+            }
+            None if event.is_of_ascend() => {
+                let is_wait = event.is_a_wait();
+                let stream = event.stream_id.take().or(event.thread.take()).unwrap_or(Label::Number(0));
+                let process = event.process.take().unwrap_or(Label::Name("unknown".into()));
+                let name = recording.names.name(&utf8(&event.name));
+                let work = span.map(|(start, end)| {
+                    Work::new(Class::Computation, name, recording.stream_number(stream), start, end)
+                });
+                self.processes.hold(process, work, is_wait);
+            }
+            None => {}
         }
     }
 
-    /// Ready for the next event; buffers keep their memory.
-    fn clear(&mut self) {
-        let (mut name, mut collective, mut process_name) = (
-            std::mem::take(&mut self.name),
-            std::mem::take(&mut self.collective),
-            std::mem::take(&mut self.process_name),
-        );
-        name.clear();
-        collective.clear();
-        process_name.clear();
-        *self = Event { name, collective, process_name, ..Event::new() };
+    fn take_work(&mut self, event: &mut Event, span: Option<(i64, i64)>, recording: &mut Recording) {
+        let stream = match event.queue() {
+            Ok(stream) => stream,
+            Err(NoStream::Odd) => return self.left_out.odd_stream += 1,
+            Err(NoStream::Absent) => return self.left_out.no_stream += 1,
+        };
+        let id = device(event);
+        let Some((start, end)) = span else {
+            recording.device(&id).dropped_unreadable += 1;
+            return;
+        };
+        let name = recording.names.name(&utf8(&event.name));
+        let class = match event.category {
+            Some(Category::Memory) => Class::Memory,
+            _ if event.has_collective => Class::Communication,
+            _ => self.by_name.class(name, &recording.names, &self.options.rules),
+        };
+        let mut work = Work::new(class, name, recording.stream_number(stream), start, end);
+        work.launch = event.correlation.unwrap_or(work.launch);
+        if event.has_collective {
+            work.set_collective(recording.names.name(&utf8(&event.collective)));
+        }
+        if let Some(step) = event.iteration {
+            let place = recording.step_place(step);
+            work.set_step(Some(place));
+        }
+        recording.add(&id, work);
     }
+}
+
+/// The device of an event of one: what its arguments say, else its process.
+fn device(event: &mut Event) -> Label {
+    event.device.take().or(event.process.take()).unwrap_or(Label::Name("unknown".into()))
 }
 
 /// Takes in the events of a list. Levels count from the list: 1 is an event, 2 its arguments.
 pub(super) struct Events<'o> {
-    options: &'o Options,
     event: Event,
     field: Field,
     in_args: bool,
     /// The rest of this event is of no use.
     skips: bool,
-    by_name: ByName,
-    processes: Processes,
-    is_event: bool,
+    pairs: Pairs<Event>,
+    intake: Intake<'o>,
     not_events: u64,
 }
 
 impl<'o> Events<'o> {
     pub(super) fn new(options: &'o Options) -> Events<'o> {
+        let (by_name, processes, left_out) = (ByName::default(), Processes::default(), LeftOut::default());
         Events {
-            options,
             event: Event::new(),
             field: Field::Other,
             in_args: false,
             skips: false,
-            by_name: ByName::default(),
-            processes: Processes::default(),
-            is_event: false,
+            pairs: Pairs::default(),
+            intake: Intake { options, by_name, processes, left_out },
             not_events: 0,
         }
     }
@@ -141,7 +160,6 @@ impl<'o> Events<'o> {
     pub(super) fn open(&mut self, level: usize, is_object: bool) {
         if level == 1 {
             self.event.clear();
-            self.is_event = is_object;
             self.not_events += u64::from(!is_object);
             (self.skips, self.in_args) = (!is_object, false);
         } else if level == 2 {
@@ -166,29 +184,8 @@ impl<'o> Events<'o> {
             return;
         }
         self.field = match level {
-            1 => match &*key.bytes() {
-                b"ph" => Field::Phase,
-                b"cat" => Field::Category,
-                b"name" => Field::Name,
-                b"ts" => Field::Start,
-                b"dur" => Field::Duration,
-                b"pid" => Field::Process,
-                b"tid" => Field::Thread,
-                b"args" => Field::Args,
-                _ => Field::Other,
-            },
-            2 if self.in_args => match &*key.bytes() {
-                b"stream" => Field::Stream,
-                b"device" => Field::Device,
-                b"correlation" => Field::Correlation,
-                b"Collective name" => Field::Collective,
-                b"iteration" => Field::Iteration,
-                b"Stream Id" | b"stream id" => Field::StreamId,
-                b"Model Id" | b"model id" => Field::ModelId,
-                b"Task Type" | b"task type" => Field::TaskType,
-                b"name" => Field::ProcessName,
-                _ => Field::Other,
-            },
+            1 => Field::of_event(&key.bytes()),
+            2 if self.in_args => Field::of_args(&key.bytes()),
             _ => Field::Other,
         };
     }
@@ -198,50 +195,9 @@ impl<'o> Events<'o> {
         if self.skips || level > 2 || (level == 2 && !self.in_args) {
             return;
         }
-        let event = &mut self.event;
-        match self.field {
-            Field::Phase => {
-                event.phase = match &*value.bytes() {
-                    b"X" => Phase::Complete,
-                    b"M" => Phase::Metadata,
-                    _ => Phase::Other,
-                };
-                self.skips = event.phase == Phase::Other;
-            }
-            Field::Category => {
-                let text = value.bytes();
-                event.category = Some(Category::of(&text));
-                // The device's own copies of annotations span work of the device; the host's are the steps.
-                event.is_annotation = !text.starts_with(b"gpu_");
-                self.judge();
-            }
-            Field::Name => {
-                event.name.clear();
-                event.name.extend_from_slice(&value.bytes());
-                event.has_name = true;
-                self.judge();
-            }
-            Field::Start => event.start = exact(&value.bytes(), MICROSECONDS),
-            Field::Duration => event.duration = exact(&value.bytes(), MICROSECONDS),
-            Field::Process => event.process = Some(DeviceId::Name(value.text().into_owned())),
-            Field::Device => event.device = Some(DeviceId::Name(value.text().into_owned())),
-            Field::Stream => event.stream = stream(&value.bytes()),
-            Field::StreamId => event.stream_id = stream(&value.bytes()),
-            Field::Correlation => event.correlation = nearest(&value.bytes()),
-            Field::Collective => {
-                event.collective.clear();
-                event.collective.extend_from_slice(&value.bytes());
-                event.has_collective = !event.collective.is_empty();
-            }
-            Field::TaskType => {
-                let text = value.bytes();
-                event.is_wait = text.starts_with(b"EVENT_") || text.starts_with(b"NOTIFY_");
-            }
-            Field::ProcessName => {
-                event.process_name.clear();
-                event.process_name.extend_from_slice(&value.bytes());
-            }
-            Field::Thread | Field::Args | Field::Iteration | Field::ModelId | Field::Other => {}
+        self.event.string(self.field, value);
+        if matches!(self.field, Field::Phase | Field::Category | Field::Name) {
+            self.judge();
         }
         self.field = Field::Other;
     }
@@ -251,20 +207,7 @@ impl<'o> Events<'o> {
         if self.skips || level > 2 || (level == 2 && !self.in_args) {
             return;
         }
-        let event = &mut self.event;
-        match self.field {
-            Field::Start => event.start = exact(raw, MICROSECONDS),
-            Field::Duration => event.duration = exact(raw, MICROSECONDS),
-            Field::Process => event.process = integer(raw).map(DeviceId::Number),
-            Field::Device => event.device = integer(raw).map(DeviceId::Number),
-            Field::Thread => event.thread = integer(raw),
-            Field::Stream => event.stream = stream(raw),
-            Field::StreamId => event.stream_id = stream(raw),
-            Field::Correlation => event.correlation = integer(raw),
-            Field::Iteration => event.iteration = integer(raw),
-            Field::ModelId => event.has_model = true,
-            _ => {}
-        }
+        self.event.scalar(self.field, raw);
         self.field = Field::Other;
     }
 
@@ -272,13 +215,17 @@ impl<'o> Events<'o> {
     #[inline(always)]
     fn judge(&mut self) {
         let event = &self.event;
-        self.skips = event.has_name
-            && match event.category {
-                Some(Category::Other) => !event.name.starts_with(STEP),
-                Some(Category::Call) => !self.options.wants_launches,
-                Some(Category::Mtia) => !self.options.rules.counts_mtia,
-                Some(Category::Kernel | Category::Memory) | None => false,
-            };
+        self.skips = match (event.phase, event.category) {
+            (Phase::Flow, _) => true,
+            (Phase::Complete, Some(Category::Other)) => event.has_name && !event.may_be_a_step(),
+            (Phase::Complete, Some(Category::Call)) => !self.intake.options.wants_launches,
+            (Phase::Complete, Some(Category::Mtia)) if !self.intake.options.rules.counts_mtia => {
+                self.intake.left_out.mtia += 1;
+                true
+            }
+            (Phase::Other(_), Some(category)) => !category.is_of_a_device(),
+            _ => false,
+        };
     }
 
     pub(super) fn abandon(&mut self) {
@@ -288,96 +235,72 @@ impl<'o> Events<'o> {
 
     /// The event is whole.
     fn take(&mut self, recording: &mut Recording) {
+        let is_of_a_device = self.event.category.is_some_and(Category::is_of_a_device);
         match self.event.phase {
-            Phase::Complete => self.take_complete(recording),
+            Phase::Complete => {
+                let span = self.event.span();
+                self.intake.take(&mut self.event, span, recording);
+            }
+            Phase::Begin | Phase::End => self.hold_half(recording),
             Phase::Metadata if self.event.name == b"process_name" => {
                 if let Some(process) = self.event.process.take() {
-                    self.processes.name(process, utf8(&self.event.process_name).into_owned());
+                    self.intake.processes.name(process, utf8(&self.event.process_name).into_owned());
                 }
             }
-            Phase::Metadata | Phase::Other | Phase::Unknown => {}
+            Phase::Other(phase) if is_of_a_device => *self.intake.left_out.by_phase.entry(phase).or_default() += 1,
+            Phase::Unknown if is_of_a_device => *self.intake.left_out.by_phase.entry(0).or_default() += 1,
+            Phase::Metadata | Phase::Flow | Phase::Other(_) | Phase::Unknown => {}
         }
     }
 
-    fn take_complete(&mut self, recording: &mut Recording) {
-        let event = &mut self.event;
-        match event.category {
-            Some(Category::Kernel | Category::Memory | Category::Mtia) => {
-                let Some(stream) = event.stream else { return };
-                let id = event.device.take().or(event.process.take()).unwrap_or(DeviceId::Name("unknown".into()));
-                let Some((start, end)) = span(event) else {
-                    recording.device(&id).dropped_unreadable += 1;
-                    return;
-                };
-                let name = recording.names.name(&utf8(&event.name));
-                let class = match event.category {
-                    Some(Category::Memory) => Class::Memory,
-                    _ if event.has_collective => Class::Communication,
-                    _ => self.by_name.class(name, &recording.names, &self.options.rules),
-                };
-                let mut work = Work::new(class, name, recording.stream_number(stream), start, end);
-                work.launch = event.correlation.unwrap_or(work.launch);
-                if event.has_collective {
-                    work.set_collective(recording.names.name(&utf8(&event.collective)));
-                }
-                if let Some(step) = event.iteration {
-                    let place = recording.step_place(step);
-                    work.set_step(Some(place));
-                }
-                recording.add(&id, work);
-            }
-            Some(Category::Call) => {
-                if let (Some(correlation), Some(start)) = (event.correlation, event.start.and_then(Exact::rounded)) {
-                    recording.launches.push((correlation, start));
-                }
-            }
-            Some(Category::Other) if event.is_annotation && event.name.starts_with(STEP) => {
-                let number = event.name[STEP.len()..].strip_prefix(b"#").and_then(integer);
-                if let (Some(step), Some((start, end))) = (number, span(event)) {
-                    recording.ranges.push(StepRange { step, range: Interval { start, end } });
-                }
-            }
-            Some(Category::Other) => {}
-            None if event.stream_id.is_some() || event.has_model => {
-                let Some(process) = event.process.take() else { return };
-                let is_wait = event.is_wait || event.name.starts_with(b"EVENT_") || event.name.starts_with(b"NOTIFY_");
-                let stream = event.stream_id.or(event.thread).unwrap_or(0);
-                let name = recording.names.name(&utf8(&event.name));
-                let work = span(event).map(|(start, end)| {
-                    Work::new(Class::Computation, name, recording.stream_number(stream), start, end)
-                });
-                self.processes.hold(process, work, is_wait);
-            }
-            None => {}
+    /// A beginning or an end waits for its other half.
+    fn hold_half(&mut self, recording: &mut Recording) {
+        let event = &self.event;
+        let is_begin = event.phase == Phase::Begin;
+        let is_of_host = matches!(event.category, Some(Category::Call | Category::Other));
+        let Some(at_ns) = event.start.and_then(Exact::rounded) else {
+            self.intake.left_out.halves_without_time += u64::from(!is_of_host);
+            return;
+        };
+        if is_begin && event.category == Some(Category::Call) && self.intake.options.wants_launches {
+            recording.launches.extend(event.correlation.map(|correlation| (correlation, at_ns)));
         }
+        let name = event.has_name.then(|| recording.names.name(&utf8(&event.name)));
+        let what = event.matters_in_a_pair().then(|| Box::new(event.clone()));
+        let half = Half { at_ns, is_begin, is_of_host, name, what };
+        self.pairs.add((event.process.clone(), event.thread.clone()), half);
     }
 
-    pub(super) fn finish(mut self, recording: &mut Recording) {
-        let processes = std::mem::take(&mut self.processes);
-        processes.finish(recording, &mut self.by_name, &self.options.rules);
-        if self.not_events > 0 {
-            recording.warnings.push(format!("{} elements of the list of events are no objects", self.not_events));
+    pub(super) fn finish(self, recording: &mut Recording) {
+        let Events { pairs, mut intake, not_events, .. } = self;
+        let lone = pairs.finish(|Pair { start_ns, end_ns, begin, end, name }| {
+            let (Some(mut event), other) = (match begin {
+                Some(begin) => (Some(begin), end),
+                None => (end, None),
+            }) else {
+                return;
+            };
+            if let Some(other) = other {
+                event.complete_by(*other);
+            }
+            if let (false, Some(name)) = (event.has_name, name) {
+                event.name = recording.names.text(name).as_bytes().to_vec();
+            }
+            intake.take(&mut event, Some((start_ns, end_ns)), recording);
+        });
+        for mut begin in lone.begins {
+            if begin.category.is_some_and(Category::is_of_a_device) || begin.is_of_ascend() {
+                *intake.left_out.unclosed.entry(device(&mut begin).to_string()).or_default() += 1;
+            } else if begin.step().is_some() {
+                intake.left_out.unclosed_steps += 1;
+            }
+        }
+        intake.left_out.lone_ends = lone.ends;
+        let Intake { options, mut by_name, processes, left_out } = intake;
+        processes.finish(recording, &mut by_name, &options.rules);
+        left_out.tell(recording);
+        if not_events > 0 {
+            recording.warnings.push(format!("{not_events} elements of the list of events are no objects"));
         }
     }
-}
-
-/// Start and end; none if one cannot be read.
-fn span(event: &Event) -> Option<(i64, i64)> {
-    let (start, duration) = (event.start?, event.duration?);
-    Some((start.rounded()?, start.plus(duration).rounded()?))
-}
-
-/// Text that was checked when it was read.
-fn utf8(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
-}
-
-/// An integer of decimal digits.
-fn integer(raw: &[u8]) -> Option<i64> {
-    std::str::from_utf8(raw).ok()?.parse().ok()
-}
-
-/// A stream: an integer of at least 0.
-fn stream(raw: &[u8]) -> Option<i64> {
-    integer(raw).filter(|stream| *stream >= 0)
 }

@@ -1,8 +1,5 @@
-//! SQLite databases: which kind one is, and the parts of reading that kinds share.
+//! SQLite databases: what the readers of all kinds of them share.
 
-use super::{Options, ascend_db, nsys};
-use crate::error::{Error, Result};
-use crate::recording::Recording;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,6 +13,11 @@ pub(super) struct Database {
 impl Database {
     pub(super) fn has(&self, table: &str) -> bool {
         self.tables.contains(table)
+    }
+
+    /// Whether one of its tables has a name that begins like this.
+    pub(super) fn has_any(&self, prefix: &str) -> bool {
+        self.tables.iter().any(|table| table.starts_with(prefix))
     }
 
     /// Whether a table has a column.
@@ -44,32 +46,15 @@ impl Database {
     }
 }
 
-/// Reads a database.
-pub(super) fn read(path: &Path, options: &Options) -> Result<Recording> {
-    let failed = |source| Error::Database { path: path.into(), source };
+/// Opens a database and lists its tables.
+pub(super) fn open(path: &Path) -> rusqlite::Result<Database> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    let mut database = Database { connection, tables: HashSet::new() };
+    let mut database = Database { connection: Connection::open_with_flags(path, flags)?, tables: HashSet::new() };
     let mut tables = HashSet::new();
-    let named = database.each("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')", |row| {
+    database.each("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')", |row| {
         tables.insert(row.get(0)?);
         Ok(())
-    });
-    named.map_err(failed)?;
+    })?;
     database.tables = tables;
-    let is_nsys = database.tables.iter().any(|table| table.starts_with("CUPTI_ACTIVITY_KIND_"))
-        || database.has("META_DATA_EXPORT");
-    let is_ascend = ["TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "CANN_API", "RANK_DEVICE_MAP"]
-        .iter()
-        .any(|table| database.has(table));
-    let mut recording = Recording::default();
-    if is_nsys {
-        nsys::read(&database, options, &mut recording).map_err(failed)?;
-    } else if is_ascend {
-        ascend_db::read(&database, options, &mut recording).map_err(failed)?;
-    } else {
-        let found = "it is an SQLite database without tables of Nsight Systems or Ascend".into();
-        return Err(Error::Unknown { path: path.into(), found });
-    }
-    Ok(recording)
+    Ok(database)
 }

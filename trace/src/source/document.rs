@@ -1,7 +1,7 @@
 //! A JSON document of unknown kind: its outermost keys tell which it is.
 
-use super::Options;
 use super::chrome::Events;
+use super::options::Options;
 use super::rocprof::Dispatches;
 use crate::json::{Text, Visitor};
 use crate::recording::Recording;

@@ -1,19 +1,28 @@
 //! Nsight Systems' SQLite export: kernels, copies and fills of all devices of a host, in ns.
 
-use super::Options;
 use super::database::Database;
+use super::options::Options;
 use crate::classify::ByName;
-use crate::recording::{Class, DeviceId, Recording, Work};
+use crate::recording::{Class, Label, Recording, Work};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
 pub(super) fn read(database: &Database, options: &Options, recording: &mut Recording) -> rusqlite::Result<()> {
     let mut by_name = ByName::default();
-    let has_strings = database.has("StringIds");
-    if has_strings && database.has("CUPTI_ACTIVITY_KIND_KERNEL") {
-        let query = "SELECT start, \"end\", deviceId, streamId, correlationId, globalPid, value \
-                     FROM CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN StringIds ON id = demangledName";
-        database.each(query, |row| {
+    if database.has("CUPTI_ACTIVITY_KIND_KERNEL") {
+        let (value, strings) = if database.has("StringIds") {
+            ("value", "LEFT JOIN StringIds ON id = demangledName")
+        } else {
+            recording
+                .warnings
+                .push("kernels have no names in the file (no table StringIds); they count as computation".into());
+            ("NULL", "")
+        };
+        let query = format!(
+            "SELECT start, \"end\", deviceId, streamId, correlationId, globalPid, {value} \
+             FROM CUPTI_ACTIVITY_KIND_KERNEL {strings}"
+        );
+        database.each(&query, |row| {
             let text = row.get_ref(6)?.as_str_or_null()?.unwrap_or("kernel without a name");
             let name = recording.names.name(text);
             let class = by_name.class(name, &recording.names, &options.rules);
@@ -55,12 +64,12 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
 }
 
 fn take(row: &Row<'_>, class: Class, name: &str, recording: &mut Recording) -> rusqlite::Result<()> {
-    let id = DeviceId::Number(row.get(2)?);
+    let id = Label::Number(row.get(2)?);
     let (Some(start), Some(end)) = (row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?) else {
         recording.device(&id).dropped_unreadable += 1;
         return Ok(());
     };
-    let (name, stream) = (recording.names.name(name), recording.stream_number(row.get(3)?));
+    let (name, stream) = (recording.names.name(name), recording.stream_number(row.get::<_, i64>(3)?));
     let mut work = Work::new(class, name, stream, start, end);
     if let Some(correlation) = row.get::<_, Option<i64>>(4)? {
         work.launch = shared(correlation, row.get(5)?);

@@ -3,11 +3,11 @@
 //! Names of kernels may stand behind the dispatches, so a dispatch carries a stand-in until the end. Kernels named `__amd_rocclr_*` are
 //! copies and fills. A copy belongs to the GPU that it goes to, else to the one it comes from.
 
-use super::Options;
+use super::options::Options;
 use crate::classify::ByName;
 use crate::json::Text;
 use crate::names::Name;
-use crate::recording::{Class, DeviceId, Recording, Work};
+use crate::recording::{Class, Label, Recording, Work};
 use crate::time::integer;
 use std::collections::{HashMap, HashSet};
 
@@ -198,7 +198,7 @@ impl<'o> Dispatches<'o> {
                         .or_insert_with(|| recording.names.name(&format!("kernel {kernel}")));
                     (Class::Computation, name)
                 };
-                let id = DeviceId::Number(record.agent.unwrap_or(-1));
+                let id = Label::Number(record.agent.unwrap_or(-1));
                 let (Some(start), Some(end)) = (record.start, record.end) else {
                     recording.device(&id).dropped_unreadable += 1;
                     return;
@@ -241,7 +241,7 @@ impl<'o> Dispatches<'o> {
         for (record, work) in self.copies {
             let gpu = [record.destination, record.source].into_iter().flatten().find(|agent| self.gpus.contains(agent));
             let agent = gpu.or(record.destination).or(record.source).unwrap_or(-1);
-            recording.add(&DeviceId::Number(agent), work);
+            recording.add(&Label::Number(agent), work);
         }
     }
 }

@@ -287,7 +287,7 @@ fn file_name(file: &str) -> String {
 }
 
 /// What a device is called beside others: its rank if it has one, else its file.
-fn device_title(file: &FileReport, device: &trace::DeviceId) -> String {
+fn device_title(file: &FileReport, device: &trace::Label) -> String {
     match file.rank {
         Some(rank) => format!("rank {rank}, device {device}"),
         None => format!("{}, device {device}", file_name(&file.file)),
