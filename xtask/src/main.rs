@@ -11,9 +11,9 @@ mod runner;
 mod gate;
 mod floors;
 mod check;
+mod bench;
 mod campaign;
 mod test;
-mod bench;
 mod device_check;
 
 use std::process::ExitCode;

@@ -1,16 +1,16 @@
 //! `cargo xtask bench`: our kernels under criterion; with `--compare`, our engine against others.
 
-mod chart;
-mod compare;
 mod csr;
-mod engine;
 mod graph;
+mod engine;
 mod machine;
 mod native;
 mod ours;
 pub(crate) mod protection;
 mod served;
 mod table;
+mod chart;
+mod compare;
 
 use anyhow::{Result, bail};
 use clap::Args;

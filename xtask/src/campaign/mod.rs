@@ -2,11 +2,11 @@
 //! runs each in a short form of at most a minute: traces here, the others as tests of the workspace.
 
 mod measured;
-mod strikes;
 mod strikes_page;
+mod strikes;
 mod synthetic;
-mod tests;
 mod trace;
+mod tests;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

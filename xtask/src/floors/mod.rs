@@ -5,8 +5,8 @@
 //! children are one room: children may use what the file of their parent defines, unless it comes from a later child. What
 //! stands under `#[cfg(test)]` is left out. Between crates the order is that of the workspace's members.
 
-mod tree;
 mod imports;
+mod tree;
 
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
