@@ -17,6 +17,7 @@ mod people;
 pub mod profiling;
 mod progress;
 mod protection;
+mod reading;
 pub mod records;
 pub mod trace_files;
 mod whole_file;

@@ -15,11 +15,11 @@ use crate::records::{
 };
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use framework::algorithm::{GraphAlgorithm, Layout, Registration};
+use framework::algorithm::{GraphAlgorithm, Layout, Record, Registration};
 use framework::device::host::cores;
 use framework::error::{Error, Result};
 use framework::fault::Verdict;
-use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
+use framework::graph::{Graph, Input, LoadOptions, View, load_observed};
 use framework::id::Rank;
 use framework::protect::{Certified, Detection, Interval, Protection, Recovery, Resumable, snapshot_bytes};
 use framework::reload::Reload;
@@ -43,7 +43,7 @@ pub(crate) fn run<I: Instrument>(
     refuse_foreign_launcher()?;
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
-    let protection = options.protection.resolve(options.method)?;
+    let protection = options.protection()?;
     let chosen = Chosen::of(&options.device, options.method, entry)?;
     let (place, method) = place(options, &chosen, protection.is_on)?;
     if options.layout == LayoutChoice::Rows && chosen.is_gpu() {
@@ -204,7 +204,7 @@ fn fitting(protection: Protection, algorithm: &dyn GraphAlgorithm, graph: &Graph
 /// When it cannot be read, or an option has no effect.
 pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
     let uses_both = matches!(algorithm.view(), View::Symmetric | View::Simple);
-    if options.directed && uses_both {
+    if options.reading.directed && uses_both {
         return Err(Error::usage(format!(
             "--directed has no effect on {name}, which uses both directions; leave it out"
         )));
@@ -229,12 +229,7 @@ fn input(options: &RunArgs, algorithm: &dyn GraphAlgorithm) -> Result<(Input, Lo
         (Some(path), _) => Input::Path(path.clone()),
         (None, name) => dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?,
     };
-    let direction = match (options.directed, options.undirected) {
-        (true, _) => Direction::Directed,
-        (_, true) => Direction::Undirected,
-        _ => Direction::Auto,
-    };
-    Ok((input, LoadOptions { format: options.format, direction, view: algorithm.view() }))
+    Ok((input, options.reading.options(algorithm.view())))
 }
 
 /// Reads the same graph as [`load`] again, after it was damaged in memory.
@@ -284,7 +279,7 @@ impl<I: Instrument> Run<'_, I> {
             instrumentation_profile: I::PROFILE.into(),
             algorithm: self.entry.name.into(),
             method: self.method.name().into(),
-            parameters: self.algorithm.parameters(),
+            parameters: self.parameters(),
             protection: self.protection_record(),
             dataset: self.graph.name().into(),
             graph: GraphFacts {
@@ -302,6 +297,15 @@ impl<I: Instrument> Run<'_, I> {
             trials: self.options.trials,
             warmup: self.options.warmup,
         }
+    }
+
+    /// The algorithm's options, and those of the graph that say how far it is to be trusted.
+    fn parameters(&self) -> Record {
+        let mut parameters = self.algorithm.parameters();
+        if self.options.reading.trust_file {
+            parameters.insert("trust_file".into(), true.into());
+        }
+        parameters
     }
 
     fn protection_record(&self) -> records::Protection {

@@ -150,7 +150,7 @@ impl Inject {
             move || (entry.make)(&matches).map_err(|error| Error::usage(error.to_string()))
         };
         let algorithm = make()?;
-        let mut protection = typed.options.protection.resolve(typed.options.method)?;
+        let mut protection = typed.options.protection()?;
         if !protection.is_on {
             return Err(Error::usage(
                 "strikes are on protected runs: --fault-tolerance off, or a baseline method, leaves nothing to strike at; \
