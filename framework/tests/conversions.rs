@@ -100,7 +100,7 @@ fn a_stored_graph_serves_other_views_and_both_directions() {
     for direction in [Direction::Auto, Direction::Directed, Direction::Undirected] {
         for view in [View::AsGiven { incoming: false }, AS_GIVEN, View::Symmetric, View::Simple] {
             let from = |path: &Path| {
-                let options = LoadOptions { format: Format::Auto, direction, view };
+                let options = LoadOptions { format: Format::Auto, direction, view, ..LoadOptions::default() };
                 load(&Input::Path(path.to_path_buf()), &options).expect("a graph")
             };
             let (text, mapped) = (from(&source), from(&stored));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn options(format: Format, direction: Direction, view: View) -> LoadOptions {
-    LoadOptions { format, direction, view }
+    LoadOptions { format, direction, view, ..LoadOptions::default() }
 }
 
 /// Distinct arcs (edges if undirected), self-loops, and edges of the simple graph, counted from the rows.

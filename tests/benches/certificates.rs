@@ -152,7 +152,8 @@ fn named(name: &str, view: View) -> Result<Graph> {
         Some(("urand", _)) => (Generator::Uniform, 16),
         Some(("grid", _)) => (Generator::Grid, 1),
         _ => {
-            let options = LoadOptions { format: Format::Auto, direction: Direction::Auto, view };
+            let options =
+                LoadOptions { format: Format::Auto, direction: Direction::Auto, view, ..LoadOptions::default() };
             return load(&Input::Path(name.into()), &options);
         }
     };

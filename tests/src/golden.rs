@@ -82,7 +82,12 @@ impl Views {
     /// When it is no graph.
     pub fn load(path: &Path, directed: bool) -> Views {
         let direction = if directed { Direction::Directed } else { Direction::Undirected };
-        let options = LoadOptions { format: Format::Auto, direction, view: View::AsGiven { incoming: true } };
+        let options = LoadOptions {
+            format: Format::Auto,
+            direction,
+            view: View::AsGiven { incoming: true },
+            ..LoadOptions::default()
+        };
         let given = load(&Input::Path(path.to_path_buf()), &options).unwrap_or_else(|error| panic!("{error}"));
         Views { given, others: BTreeMap::new() }
     }

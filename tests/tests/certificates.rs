@@ -84,7 +84,7 @@ fn real_graph(folder: &Path, name: &str, view: View) -> Graph {
         is_graph && input.graph_name() == name
     };
     let path = files.into_iter().find(of_name).unwrap_or_else(|| panic!("{name} is not in {}", folder.display()));
-    let options = LoadOptions { format: Format::Auto, direction: Direction::Auto, view };
+    let options = LoadOptions { format: Format::Auto, direction: Direction::Auto, view, ..LoadOptions::default() };
     load(&Input::Path(path), &options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

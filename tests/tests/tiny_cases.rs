@@ -38,7 +38,7 @@ impl Tiny<'_> {
         };
         let is_said_elsewhere = format == Format::EdgeList && self.case["directed"] == false;
         let direction = if is_said_elsewhere { Direction::Undirected } else { Direction::Auto };
-        load(&Input::Path(path), &LoadOptions { format, direction, view })
+        load(&Input::Path(path), &LoadOptions { format, direction, view, ..LoadOptions::default() })
     }
 
     /// The answer by original ID, and the keys of the result record, on each number of ranks.

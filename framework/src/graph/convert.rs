@@ -1,6 +1,6 @@
 //! From any input to a file of another format.
 
-use super::load::{Format, LoadOptions, load_bytes, load_observed};
+use super::load::{Format, LoadOptions, load_bytes, load_observed, refuse_trust};
 use super::on_disk;
 use super::source::{Bytes, Input, Opened, Stream, open, unpacked_name};
 use super::text::{Blocks, LoadObserver, Progress};
@@ -163,6 +163,7 @@ fn load_within(
     stream.read(&mut first, goal, progress)?;
     match options.format.or_guess(input, &first) {
         Format::EdgeList | Format::El | Format::Wel => {
+            refuse_trust(input, options)?;
             let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             on_disk::build(input, Blocks::new(stream, first, goal, progress), options, memory, folder)
         }

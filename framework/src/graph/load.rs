@@ -1,7 +1,7 @@
 //! From an input to a graph: open, unpack, tell the format, read, number, build.
 
 use super::build::Kind;
-use super::gcsr;
+use super::gcsr::{self, Checksums};
 use super::read::{Listing, binary, edge_list, gr, metis, mtx};
 use super::source::{Bytes, Input, Opened, open, unpacked_name};
 use super::text::{Blocks, LoadObserver, LoadStage, Progress, Text};
@@ -61,11 +61,18 @@ pub struct LoadOptions {
     pub direction: Direction,
     /// The view to build.
     pub view: View,
+    /// Whether a `.gcsr` file is compared with its checksums; other formats have none.
+    pub checksums: Checksums,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        LoadOptions { format: Format::Auto, direction: Direction::Auto, view: View::AsGiven { incoming: false } }
+        LoadOptions {
+            format: Format::Auto,
+            direction: Direction::Auto,
+            view: View::AsGiven { incoming: false },
+            checksums: Checksums::Compare,
+        }
     }
 }
 
@@ -94,6 +101,7 @@ pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<Load
             stream.read(&mut first, BLOCK, progress)?;
             match options.format.or_guess(input, &first) {
                 Format::EdgeList | Format::El | Format::Wel => {
+                    refuse_trust(input, options)?;
                     let blocks = Blocks::new(stream, first, BLOCK, progress);
                     let listing = edge_list::read_blocks(blocks, input.path())?;
                     built(input, listing, options, progress).map_err(in_file)
@@ -119,9 +127,21 @@ pub(super) fn load_bytes(
     if format == Format::Gcsr {
         return stored(input, &bytes, options).map_err(in_file);
     }
+    refuse_trust(input, options)?;
     let listing = read(input, &bytes, format, progress).map_err(in_file)?;
     drop(bytes);
     built(input, listing, options, progress).map_err(in_file)
+}
+
+/// Leaving out checksums has an effect only where there are some.
+pub(super) fn refuse_trust(input: &Input, options: &LoadOptions) -> Result<()> {
+    match options.checksums {
+        Checksums::Compare => Ok(()),
+        Checksums::Trust => Err(Error::usage(format!(
+            "--trust-file has no effect on {}, which is no .gcsr file and has no checksums; leave it out",
+            input.path().display()
+        ))),
+    }
 }
 
 /// A usage error of the graph's parts is one of the file here.
@@ -173,7 +193,7 @@ fn stored(input: &Input, bytes: &Bytes, options: &LoadOptions) -> Result<Graph> 
         Bytes::Mapped(map) => gcsr::Backing::Mapped(map),
         other => gcsr::Backing::Read(other),
     };
-    let graph = gcsr::open(input.path(), &backing)?;
+    let graph = gcsr::open(input.path(), &backing, options.checksums)?;
     match (options.direction, graph.facts().directed) {
         (Direction::Directed, false) => Err(Error::Format {
             path: input.path().to_path_buf(),

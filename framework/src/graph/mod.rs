@@ -27,7 +27,7 @@ mod write_text;
 
 pub use arcs::Arcs;
 pub use convert::{Conversion, Converted, convert, convert_observed, write_graph};
-pub use gcsr::verify;
+pub use gcsr::{Checksums, verify};
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
 pub use info::{BytesHeld, Info, info};
@@ -40,6 +40,10 @@ use crate::base::error::{Error, Result};
 use crate::base::memory::Array;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::ops::Range;
+
+/// Elements that a thread checks at a time (chosen: they stay in a core's own cache).
+const CHECKED: usize = 1 << 16;
 
 /// Compressed sparse rows: the targets of vertex `v` are `targets[offsets[v]..offsets[v + 1]]`, ascending, each once.
 #[derive(Clone, Debug)]
@@ -55,28 +59,51 @@ impl Csr {
     /// The sentence says which rule is broken: no offsets, first offset not 0, falling offsets, last offset not the number
     /// of targets, or a target that is no vertex.
     pub fn new(offsets: Array<u64>, targets: Array<u32>) -> Result<Csr, String> {
+        let vertices = Csr::check_ends(&offsets, targets.len())?;
+        let places = (0..offsets.len()).into_par_iter().step_by(CHECKED);
+        let falls = places.find_map_first(|at| Csr::check_offsets(&offsets, at..at + CHECKED).err());
+        let leaves = || targets.par_chunks(CHECKED).find_map_first(|part| Csr::check_targets(part, vertices).err());
+        match falls.or_else(leaves) {
+            None => Ok(Csr { offsets, targets }),
+            Some(problem) => Err(problem),
+        }
+    }
+
+    /// The first and the last offset; the number of vertices.
+    fn check_ends(offsets: &[u64], arcs: usize) -> Result<usize, String> {
         let Some(vertices) = offsets.len().checked_sub(1) else {
             return Err("the offsets are empty; n + 1 are needed for n vertices".into());
         };
         if vertices > Graph::VERTICES_MAX {
             return Err(format!("{vertices} vertices; a graph has at most {}", Graph::VERTICES_MAX));
         }
-        if offsets[0] != 0 || offsets[vertices] != targets.len() as u64 {
+        if offsets[0] != 0 || offsets[vertices] != arcs as u64 {
             return Err(format!(
-                "the offsets run from {} to {}; they must run from 0 to the number of arcs, {}",
-                offsets[0],
-                offsets[vertices],
-                targets.len()
+                "the offsets run from {} to {}; they must run from 0 to the number of arcs, {arcs}",
+                offsets[0], offsets[vertices],
             ));
         }
-        if let Some(v) = offsets.par_windows(2).position_any(|pair| pair[0] > pair[1]) {
-            return Err(format!("the offset after vertex {v} is smaller than the one before it"));
+        Ok(vertices)
+    }
+
+    /// The offsets at `places`, which may reach past the end, and the one before them: none is smaller than its predecessor.
+    fn check_offsets(offsets: &[u64], places: Range<usize>) -> Result<(), String> {
+        let first = places.start.saturating_sub(1);
+        match offsets[first..places.end.min(offsets.len())].is_sorted() {
+            true => Ok(()),
+            false => {
+                let v = first + offsets[first..].windows(2).take_while(|pair| pair[0] <= pair[1]).count();
+                Err(format!("the offset after vertex {v} is smaller than the one before it"))
+            }
         }
-        let largest = targets.par_chunks(1 << 16).map(|part| part.iter().copied().max().unwrap_or(0)).max();
-        if let Some(largest) = largest.filter(|&target| target as usize >= vertices) {
-            return Err(format!("an arc ends at {largest}, which is no vertex: there are {vertices}"));
+    }
+
+    /// Some of the targets: each is one of `vertices` vertices.
+    fn check_targets(targets: &[u32], vertices: usize) -> Result<(), String> {
+        match targets.iter().copied().max().filter(|&target| target as usize >= vertices) {
+            None => Ok(()),
+            Some(target) => Err(format!("an arc ends at {target}, which is no vertex: there are {vertices}")),
         }
-        Ok(Csr { offsets, targets })
     }
 
     /// The number of vertices.

@@ -1,14 +1,14 @@
 //! `harness graph`: convert, generate and describe graphs.
 
 use crate::dataset;
+use crate::options::Reading;
 use crate::people::say;
 use crate::stdout::print;
 use clap::{Args, Subcommand, ValueHint, value_parser};
 use framework::base::error::{Error, Result};
 use framework::base::format::{bytes, counted, grouped};
 use framework::graph::{
-    Conversion, Converted, Direction, Format, Generator, Info, Input, LoadOptions, Order, Recipe, View, convert, info,
-    load, verify, write_graph,
+    Conversion, Converted, Generator, Info, Input, Order, Recipe, View, convert, info, load, verify, write_graph,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,20 +26,6 @@ pub(crate) enum GraphCommand {
     Info(Describe),
 }
 
-/// The graph that a command reads.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Read {
-    /// Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr
-    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-    format: Format,
-    /// Take each listed pair as an edge, both ways
-    #[arg(long, conflicts_with = "directed")]
-    undirected: bool,
-    /// Take each listed pair as one arc
-    #[arg(long)]
-    directed: bool,
-}
-
 /// Options of `graph convert`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Convert {
@@ -50,7 +36,7 @@ pub(crate) struct Convert {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     #[command(flatten)]
-    read: Read,
+    reading: Reading,
     /// Most memory to use, as 800M or 4G; a larger edge list is sorted on disk beside OUT
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
@@ -86,24 +72,13 @@ pub(crate) struct Describe {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     input: PathBuf,
     #[command(flatten)]
-    read: Read,
+    reading: Reading,
     /// As one JSON object
     #[arg(long)]
     json: bool,
-    /// Check every block of a .gcsr file first
-    #[arg(long)]
+    /// Say that every block of a .gcsr file matches its checksum; another file is refused
+    #[arg(long, conflicts_with = "trust_file")]
     verify: bool,
-}
-
-impl Read {
-    fn options(&self, view: View) -> LoadOptions {
-        let direction = match (self.directed, self.undirected) {
-            (true, _) => Direction::Directed,
-            (_, true) => Direction::Undirected,
-            _ => Direction::Auto,
-        };
-        LoadOptions { format: self.format, direction, view }
-    }
 }
 
 /// The embedded data set by its name, unless a file has it; else a file.
@@ -152,7 +127,7 @@ impl GraphCommand {
         let began = Instant::now();
         match self {
             GraphCommand::Convert(options) => {
-                let read = options.read.options(View::AsGiven { incoming: true });
+                let read = options.reading.options(View::AsGiven { incoming: true });
                 let how = Conversion { memory: options.memory, reorder: options.reorder };
                 let converted = convert(&input(&options.input)?, &read, &options.output, how)?;
                 say_written(&options.output, &converted, began);
@@ -178,7 +153,7 @@ impl Describe {
         if self.verify {
             verify(&self.input)?;
         }
-        let graph = load(&input(&self.input)?, &self.read.options(View::AsGiven { incoming: true }))?;
+        let graph = load(&input(&self.input)?, &self.reading.options(View::AsGiven { incoming: true }))?;
         let info = info(&graph);
         let text = if self.json {
             serde_json::to_string_pretty(&info).map_err(|error| Error::Environment(error.to_string()))? + "\n"

@@ -3,13 +3,16 @@
 mod method;
 mod device;
 mod protection;
+mod reading;
 
 pub(crate) use device::DeviceChoice;
 pub(crate) use method::Method;
 pub(crate) use protection::{CHECKPOINT_INTERVAL, ProtectionArgs};
+pub(crate) use reading::Reading;
 
 use clap::{Args, ValueEnum, ValueHint, value_parser};
-use framework::graph::Format;
+use framework::base::error::{Error, Result};
+use framework::protect::Protection;
 use std::path::PathBuf;
 
 /// The choice on which the other options depend.
@@ -32,22 +35,8 @@ pub(crate) struct RunArgs {
     /// Folder of further data sets
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "dataset", help_heading = "Graph")]
     pub(crate) dataset_dir: Option<PathBuf>,
-    /// Format of the graph
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Graph",
-        help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr"
-    )]
-    pub(crate) format: Format,
-    /// Take each listed pair as an edge, both ways
-    #[arg(long, conflicts_with = "directed", help_heading = "Graph")]
-    pub(crate) undirected: bool,
-    /// Take each listed pair as one arc
-    #[arg(long, help_heading = "Graph")]
-    pub(crate) directed: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Device to run on: auto, cpu, cuda, or cuda:0,1 (a GPU for each rank)
     #[arg(long, value_name = "DEVICE", default_value_t, help_heading = "Run")]
@@ -89,6 +78,29 @@ pub(crate) struct RunArgs {
     /// Write no answer (as without --output)
     #[arg(short, long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_output: bool,
+}
+
+impl RunArgs {
+    /// How the run is protected.
+    ///
+    /// # Errors
+    /// When options contradict each other or would have no effect.
+    pub(crate) fn protection(&self) -> Result<Protection> {
+        let protection = self.protection.resolve(self.method)?;
+        let asked = match (self.method.filter(|method| method.is_protected()), protection.is_on, protection.certify) {
+            (Some(method), ..) => format!("--method {}", method.name()),
+            (None, true, _) => "--fault-tolerance on".into(),
+            (None, false, true) => "--certify on".into(),
+            (None, false, false) => return Ok(protection),
+        };
+        if self.reading.trust_file {
+            return Err(Error::usage(format!(
+                "--trust-file and {asked} contradict each other: an answer that is proved over a damaged file is wrong all the same; \
+                 leave one out"
+            )));
+        }
+        Ok(protection)
+    }
 }
 
 /// How ranks reach each other.

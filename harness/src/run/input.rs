@@ -6,7 +6,7 @@ use crate::people::say;
 use crate::progress::LoadBar;
 use framework::algorithm::GraphAlgorithm;
 use framework::base::error::{Error, Result};
-use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed};
+use framework::graph::{Graph, Input, LoadOptions, View, load_observed};
 
 /// Reads the graph in the view that the algorithm asks for.
 ///
@@ -14,7 +14,7 @@ use framework::graph::{Direction, Graph, Input, LoadOptions, View, load_observed
 /// When it cannot be read, or an option has no effect.
 pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str, shows_bar: bool) -> Result<Graph> {
     let uses_both = matches!(algorithm.view(), View::Symmetric | View::Simple);
-    if options.directed && uses_both {
+    if options.reading.directed && uses_both {
         return Err(Error::usage(format!(
             "--directed has no effect on {name}, which uses both directions; leave it out"
         )));
@@ -39,12 +39,7 @@ fn input(options: &RunArgs, algorithm: &dyn GraphAlgorithm) -> Result<(Input, Lo
         (Some(path), _) => Input::Path(path.clone()),
         (None, name) => dataset::find(name.as_deref().unwrap_or(dataset::EMBEDDED), options.dataset_dir.as_deref())?,
     };
-    let direction = match (options.directed, options.undirected) {
-        (true, _) => Direction::Directed,
-        (_, true) => Direction::Undirected,
-        _ => Direction::Auto,
-    };
-    Ok((input, LoadOptions { format: options.format, direction, view: algorithm.view() }))
+    Ok((input, options.reading.options(algorithm.view())))
 }
 
 /// Reads the same graph as [`load`] again, after it was damaged in memory.

@@ -18,7 +18,7 @@ use crate::stdout::stdout_failed;
 use checkpoints::Origin;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use framework::algorithm::{GraphAlgorithm, Registration};
+use framework::algorithm::{GraphAlgorithm, Record, Registration};
 use framework::base::error::{Error, Result};
 use framework::base::format::{bytes, counted, grouped};
 use framework::base::id::Rank;
@@ -48,7 +48,7 @@ pub(crate) fn run<I: Instrument>(
     refuse_foreign_launcher()?;
     let make = || (entry.make)(matches).map_err(|error| Error::usage(error.to_string()));
     let mut algorithm = make()?;
-    let protection = options.protection.resolve(options.method)?;
+    let protection = options.protection()?;
     let chosen = Chosen::of(&options.device, options.method, entry)?;
     let (place, method) = place(options, &chosen, protection.is_on)?;
     if options.layout == LayoutChoice::Rows && chosen.is_gpu() {
@@ -201,7 +201,7 @@ impl<I: Instrument> Run<'_, I> {
             instrumentation_profile: I::PROFILE.into(),
             algorithm: self.entry.name.into(),
             method: self.method.name().into(),
-            parameters: self.algorithm.parameters(),
+            parameters: self.parameters(),
             protection: self.protection_record(),
             dataset: self.graph.name().into(),
             graph: GraphFacts {
@@ -219,6 +219,15 @@ impl<I: Instrument> Run<'_, I> {
             trials: self.options.trials,
             warmup: self.options.warmup,
         }
+    }
+
+    /// The algorithm's options, and those of the graph that say how far it is to be trusted.
+    fn parameters(&self) -> Record {
+        let mut parameters = self.algorithm.parameters();
+        if self.options.reading.trust_file {
+            parameters.insert("trust_file".into(), true.into());
+        }
+        parameters
     }
 
     fn protection_record(&self) -> records::Protection {

@@ -12,13 +12,15 @@
 //! | sums | `u64`, one for each 1 MiB of the sections before, in their order | always |
 //!
 //! The header holds magic, version, its own checksum, the file's length, flags, counts, facts, name, and per section kind, place,
-//! length, and the checksum of its sums ([`header`]). Checksums are XXH3-64: they find damage, not malice. Opening checks
-//! header, lengths, table, offsets, and that every target is a vertex, so a damaged file is an error or at worst another
-//! graph, never a crash; [`verify`] reads everything and names the damaged block. Writing goes to a temporary file in the same
-//! folder that is synced and then renamed, so a reader never meets half a file.
+//! length, and the checksum of its sums ([`header`]). Checksums are XXH3-64: they find damage, not malice. Every byte of a file is
+//! compared with a constant, covered by a checksum, or padding that must be 0, so opening a damaged file is an error that names the
+//! block ([`check`]). [`Checksums::Trust`] leaves the checksums out: then header, lengths, table, offsets, and that every target is
+//! a vertex are checked, so a damaged file is an error or at worst another graph, never a crash. Writing goes to a temporary
+//! file in the same folder that is synced and then renamed, so a reader never meets half a file.
 //!
-//! Cost of opening: one pass over offsets and targets. Nothing is copied from a mapped file.
+//! Cost of opening: one pass over the file, each block by one thread. Nothing is copied from a mapped file.
 
+mod check;
 mod header;
 mod write;
 
@@ -26,13 +28,14 @@ pub(super) use write::replace_file;
 
 use super::{Csr, Graph, Ids, Incoming};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{Array, Buf, Pod};
-use header::{HEADER, Kind, Place};
+use crate::base::memory::{Array, Buf, Pod, map_file};
+use check::Check;
+use header::{Header, Kind, Place};
 use memmap2::Mmap;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The first bytes; the line ends among them are spoilt by transfers in text mode.
 pub(super) const MAGIC: [u8; 8] = *b"\x89GCSR\r\n\x1a";
@@ -40,6 +43,8 @@ pub(super) const MAGIC: [u8; 8] = *b"\x89GCSR\r\n\x1a";
 const BLOCK: usize = 1 << 20;
 /// Sections begin at multiples of this.
 const PAGE: usize = 4096;
+/// What to do about a damaged file.
+const MEND: &str = "the file is damaged, convert it again from its source";
 
 #[cfg(target_endian = "big")]
 compile_error!(
@@ -100,18 +105,35 @@ fn problem(path: &Path, problem: impl Into<String>) -> Error {
     Error::Format { path: path.to_path_buf(), problem: problem.into() }
 }
 
+/// Whether the blocks of a file are compared with their checksums when it is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Checksums {
+    /// All of them: any damage is an error
+    #[default]
+    Compare,
+    /// None: damage to the arcs may give another graph
+    Trust,
+}
+
 /// The graph in a file, in the view it was stored in.
-pub(super) fn open(path: &Path, backing: &Backing<'_>) -> Result<Graph> {
-    let header = header::Header::read(backing.bytes()).map_err(|text| problem(path, text))?;
+pub(super) fn open(path: &Path, backing: &Backing<'_>, checksums: Checksums) -> Result<Graph> {
+    let header = Header::read(backing.bytes()).map_err(|text| problem(path, text))?;
+    let check = Check::new(&header, backing.bytes(), checksums).map_err(|text| problem(path, text))?;
     let meta = &header.meta;
     let missing = || problem(path, "a section does not lie in the file; the file is damaged, convert it again");
-    let damaged =
-        |text: String| problem(path, format!("{text}; the file is damaged, convert it again from its source"));
+    let damaged = |text: String| problem(path, format!("{text}; {MEND}"));
     let csr = |offsets: Kind, targets: Kind| -> Result<Option<Csr>> {
         let (Some(offsets), Some(targets)) = (header.place(offsets), header.place(targets)) else { return Ok(None) };
-        let offsets = backing.array(offsets).ok_or_else(missing)?;
-        let targets = backing.array(targets).ok_or_else(missing)?;
-        Csr::new(offsets, targets).map(Some).map_err(damaged)
+        let rows = Csr {
+            offsets: backing.array(offsets).ok_or_else(missing)?,
+            targets: backing.array(targets).ok_or_else(missing)?,
+        };
+        let rising = |block| Csr::check_offsets(&rows.offsets, block);
+        check.blocks(offsets, &rows.offsets, rising).map_err(damaged)?;
+        let vertices = Csr::check_ends(&rows.offsets, rows.targets.len()).map_err(damaged)?;
+        let inside = |block: Range<usize>| Csr::check_targets(&rows.targets[block], vertices);
+        check.blocks(targets, &rows.targets, inside).map_err(damaged)?;
+        Ok(Some(rows))
     };
     let outgoing = csr(Kind::Offsets, Kind::Targets)?.ok_or_else(missing)?;
     let incoming = match csr(Kind::IncomingOffsets, Kind::IncomingTargets)? {
@@ -123,12 +145,17 @@ pub(super) fn open(path: &Path, backing: &Backing<'_>) -> Result<Graph> {
         None => Ids::Range { first: meta.first_id, len: meta.vertices },
         Some(place) => {
             let ids: Array<i64> = backing.array(place).ok_or_else(missing)?;
+            check.blocks(place, &ids, |_| Ok(())).map_err(damaged)?;
             match header.place(Kind::Order) {
                 None if ids.par_windows(2).any(|pair| pair[0] >= pair[1]) => {
                     return Err(damaged("the IDs do not ascend".into()));
                 }
                 None => Ids::ascending(ids),
-                Some(order) => Ids::reordered(ids, backing.array(order).ok_or_else(missing)?).map_err(damaged)?,
+                Some(place) => {
+                    let order = backing.array(place).ok_or_else(missing)?;
+                    check.blocks(place, &order, |_| Ok(())).map_err(damaged)?;
+                    Ids::reordered(ids, order).map_err(damaged)?
+                }
             }
         }
     };
@@ -145,50 +172,8 @@ pub fn verify(path: &Path) -> Result<()> {
     if file.metadata().map_err(read_error)?.len() == 0 {
         return Err(problem(path, "an empty file, no .gcsr graph"));
     }
-    let map = Arc::new(crate::base::memory::map_file(&file).map_err(read_error)?);
-    verify_bytes(path, &map)?;
-    open(path, &Backing::Mapped(&map)).map(drop)
-}
-
-/// Compares header, blocks and the zeroes between sections.
-pub(super) fn verify_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let header = header::Header::read(bytes).map_err(|text| problem(path, text))?;
-    let sums_place = header.place(Kind::Sums).ok_or_else(|| problem(path, "the checksums are missing"))?;
-    let sums = &bytes[sums_place.range()];
-    let mut next = 0;
-    let mut gap = HEADER;
-    for place in &header.places {
-        if let Some(at) = bytes[gap..place.offset].iter().position(|&byte| byte != 0) {
-            let at = gap + at;
-            return Err(problem(path, format!("byte {at} between sections is not 0; the file is damaged")));
-        }
-        gap = place.offset + place.bytes;
-        if place.kind == Kind::Sums {
-            continue;
-        }
-        let own = next..next + place.bytes.div_ceil(BLOCK) * 8;
-        next = own.end;
-        let own = sums.get(own).ok_or_else(|| problem(path, "checksums are missing"))?;
-        if xxh3_64(own) != place.sum {
-            return Err(problem(path, format!("the checksums of section `{}` are damaged", place.kind.name())));
-        }
-        let blocks = bytes[place.range()].par_chunks(BLOCK).zip(own.par_chunks_exact(8));
-        if let Some(block) = blocks.position_first(|(block, sum)| xxh3_64(block).to_le_bytes() != sum) {
-            let start = place.offset + block * BLOCK;
-            return Err(problem(
-                path,
-                format!(
-                    "block {block} of section `{}` (bytes {start} to {}) is damaged; convert the file again from its source",
-                    place.kind.name(),
-                    (start + BLOCK).min(place.offset + place.bytes) - 1
-                ),
-            ));
-        }
-    }
-    if next != sums.len() {
-        return Err(problem(path, "there are more checksums than blocks; the file is damaged"));
-    }
-    Ok(())
+    let map = Arc::new(map_file(&file).map_err(read_error)?);
+    open(path, &Backing::Mapped(&map), Checksums::Compare).map(drop)
 }
 
 impl Graph {

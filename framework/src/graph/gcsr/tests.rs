@@ -1,7 +1,9 @@
 use super::super::{Order, View};
+use super::header::HEADER;
 use super::*;
 use proptest::prelude::*;
 use std::fs;
+use xxhash_rust::xxh3::xxh3_64;
 
 fn sample(directed: bool, view: View) -> Graph {
     let pairs: Vec<(i64, i64)> = (0..3_000).map(|i| (i * i % 977 * 5, i * 31 % 1_009 * 5 - 60)).collect();
@@ -24,7 +26,11 @@ fn stored(graph: &Graph) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<Graph> {
-    open(Path::new("sample.gcsr"), &Backing::Read(bytes))
+    open(Path::new("sample.gcsr"), &Backing::Read(bytes), Checksums::Compare)
+}
+
+fn read_trusted(bytes: &[u8]) -> Result<Graph> {
+    open(Path::new("sample.gcsr"), &Backing::Read(bytes), Checksums::Trust)
 }
 
 fn assert_same(one: &Graph, two: &Graph) {
@@ -51,8 +57,8 @@ fn every_view_reads_back_as_it_was_written_and_a_mapped_file_is_not_copied() {
         {
             let graph = sample(directed, view);
             graph.write_gcsr(&path).expect("written");
-            let map = Arc::new(crate::base::memory::map_file(&fs::File::open(&path).expect("a file")).expect("mapped"));
-            let mapped = open(&path, &Backing::Mapped(&map)).expect("a graph");
+            let map = Arc::new(map_file(&fs::File::open(&path).expect("a file")).expect("mapped"));
+            let mapped = open(&path, &Backing::Mapped(&map), Checksums::Compare).expect("a graph");
             assert_same(&graph, &mapped);
             assert_same(&graph, &read(&map).expect("a graph"));
             let Ok(again) = mapped.with_view(view) else { panic!("the view it was stored in") };
@@ -81,11 +87,12 @@ fn a_reordered_graph_keeps_its_order_and_other_programs_are_told() {
 #[test]
 fn an_order_that_does_not_fit_the_ids_is_refused() {
     let whole = stored(&either(true, View::Symmetric));
-    let place = header::Header::read(&whole).expect("sound").place(Kind::Order).expect("an order").clone();
+    let place = Header::read(&whole).expect("sound").place(Kind::Order).expect("an order").clone();
     let check = |second: u32, words: &str| {
         let mut bytes = whole.clone();
         bytes[place.offset + 4..place.offset + 8].copy_from_slice(&second.to_le_bytes());
-        let error = read(&bytes).expect_err("no order").to_string();
+        assert!(read(&bytes).expect_err("damaged").to_string().contains("section `order`"));
+        let error = read_trusted(&bytes).expect_err("no order").to_string();
         assert!(error.contains(words) && error.contains("damaged"), "{error}");
     };
     let first = u32::from_le_bytes(whole[place.offset..place.offset + 4].try_into().expect("four bytes"));
@@ -97,6 +104,102 @@ fn an_order_that_does_not_fit_the_ids_is_refused() {
         bytes[8] = version;
         let error = read(&bytes).expect_err("contradicts itself").to_string();
         assert!(error.contains("does not go with these sections"), "{error}");
+    }
+}
+
+/// Graphs whose files together have every section, both versions, both directions, and blocks beyond the first.
+fn files() -> Vec<Vec<u8>> {
+    let incoming = View::AsGiven { incoming: true };
+    let dense = Graph::from_pairs("dense", &[(0, 1), (1, 2), (2, 2)], true, incoming).expect("a graph");
+    let large: Vec<(i64, i64)> = (0..270_000).map(|i| (i % 517, i / 517)).collect();
+    let large = Graph::from_pairs("large", &large, true, View::AsGiven { incoming: false }).expect("a graph");
+    let empty = Graph::from_pairs("", &[], true, View::Symmetric).expect("no vertices");
+    let mut files: Vec<_> =
+        [&sample(true, incoming), &sample(false, View::Simple), &either(true, incoming), &dense, &empty]
+            .map(stored)
+            .into();
+    files.push(stored(&large));
+    files
+}
+
+/// Every part of a file, each by its name: magic, version and so on, every section, and the zeroes before it.
+fn parts(bytes: &[u8]) -> Vec<(String, Range<usize>)> {
+    let header = Header::read(bytes).expect("sound");
+    let fixed = [("magic", 0..8), ("version", 8..12), ("length", 12..16), ("checksum", 16..24), ("facts", 24..104)];
+    let rest = [("name", 104..360), ("unused", 360..512), ("table", 512..736), ("unused", 736..4096)];
+    let mut parts: Vec<_> = fixed.into_iter().chain(rest).map(|(name, range)| (name.to_owned(), range)).collect();
+    let mut end = 4096;
+    for place in &header.places {
+        parts.push((format!("before {}", place.kind.name()), end..place.offset));
+        parts.push((place.kind.name().to_owned(), place.range()));
+        end = place.range().end;
+    }
+    assert_eq!(end, bytes.len());
+    parts.retain(|(_, range)| !range.is_empty());
+    parts
+}
+
+#[test]
+fn ten_thousand_flipped_bits_are_each_refused_whatever_they_hit() {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let mut hit = std::collections::BTreeMap::<String, u32>::new();
+    let mut files = files();
+    let kinds: Vec<_> = files.iter().map(|bytes| parts(bytes)).collect();
+    let large = files.len() - 1; // slower to read, so fewer
+    let mut flips = 0;
+    while flips < 10_000 {
+        let file = if flips % 50 == 0 { large } else { random() % large };
+        let (name, range) = &kinds[file][random() % kinds[file].len()];
+        let (at, bit) = (range.start + random() % range.len(), random() % 8);
+        let bytes = &mut files[file];
+        bytes[at] ^= 1 << bit;
+        let outcome = read(bytes);
+        assert!(outcome.is_err(), "file {file}: bit {bit} of byte {at} ({name}) is not missed");
+        assert_eq!(outcome.err().map(|error| error.class()), Some(crate::base::error::Class::Usage));
+        if let Ok(graph) = read_trusted(bytes) {
+            let n = graph.vertices();
+            assert!(graph.outgoing().targets().iter().all(|&v| (v as usize) < n), "{name}");
+        }
+        bytes[at] ^= 1 << bit;
+        *hit.entry(name.clone()).or_default() += 1;
+        flips += 1;
+    }
+    for bytes in &files {
+        read(bytes).expect("whole again");
+    }
+    let kinds = ["offsets", "targets", "incoming offsets", "incoming targets", "ids", "order", "sums", "before sums"];
+    assert!(kinds.iter().all(|kind| hit[*kind] >= 50), "{hit:?}");
+}
+
+#[test]
+fn damage_to_a_block_beyond_the_first_is_found_there() {
+    let mut bytes = files().pop().expect("the large one");
+    let place = Header::read(&bytes).expect("sound").place(Kind::Targets).expect("targets").clone();
+    assert!(place.bytes > BLOCK);
+    let last = place.range().end - 1;
+    bytes[last] ^= 1;
+    let error = read(&bytes).expect_err("damaged").to_string();
+    assert!(error.contains("block 1 of section `targets`"), "{error}");
+}
+
+#[test]
+fn a_file_cut_at_any_boundary_or_with_anything_after_it_is_refused() {
+    for bytes in files() {
+        for (name, range) in parts(&bytes) {
+            for cut in [range.start, range.start + 1, range.end - 1, range.end] {
+                let outcome = read(&bytes[..cut.min(bytes.len())]);
+                assert_eq!(outcome.is_ok(), cut == bytes.len(), "cut at {cut}, {name}");
+                assert!(cut == bytes.len() || read_trusted(&bytes[..cut]).is_err(), "cut at {cut}, {name}");
+            }
+        }
+        for after in [&b"\0"[..], b"x", &[0; 4096], &bytes] {
+            let error = read(&[&bytes[..], after].concat()).expect_err("longer").to_string();
+            assert!(error.contains("something was appended"), "{error}");
+        }
     }
 }
 
@@ -115,26 +218,27 @@ fn a_file_cut_short_anywhere_is_refused() {
 #[test]
 fn a_damaged_block_is_named() {
     let mut bytes = stored(&sample(false, View::Symmetric));
-    let place = header::Header::read(&bytes).expect("sound").place(Kind::Targets).expect("targets").clone();
+    let place = Header::read(&bytes).expect("sound").place(Kind::Targets).expect("targets").clone();
     bytes[place.offset + 9] ^= 1;
-    let error = verify_bytes(Path::new("x.gcsr"), &bytes).expect_err("damaged").to_string();
+    let error = read(&bytes).expect_err("damaged").to_string();
     let (start, end) = (place.offset, place.offset + place.bytes - 1);
     assert_eq!(
         error,
         format!(
-            "x.gcsr: block 0 of section `targets` (bytes {start} to {end}) is damaged; convert the file again from its source"
+            "sample.gcsr: block 0 of section `targets` (bytes {start} to {end}) does not match its checksum; the file is \
+             damaged, convert it again from its source"
         )
     );
 }
 
 proptest! {
     #[test]
-    fn any_flipped_byte_is_found_by_verify_and_never_crashes_opening(at in 0usize..1 << 20, flip in 1u8.., reordered: bool) {
+    fn any_changed_byte_is_found_and_never_crashes_opening(at in 0usize..1 << 20, flip in 1u8.., reordered: bool) {
         let mut bytes = stored(&either(reordered, View::AsGiven { incoming: true }));
         let at = at % bytes.len();
         bytes[at] ^= flip;
-        prop_assert!(verify_bytes(Path::new("x"), &bytes).is_err(), "byte {at} of {}", bytes.len());
-        if let Ok(graph) = read(&bytes) {
+        prop_assert!(read(&bytes).is_err(), "byte {at} of {}", bytes.len());
+        if let Ok(graph) = read_trusted(&bytes) {
             for v in 0..graph.vertices() as u32 {
                 prop_assert!(graph.outgoing().row(v).iter().all(|&u| (u as usize) < graph.vertices()));
             }
@@ -153,6 +257,6 @@ proptest! {
         let sum = xxh3_64(&bytes[24..HEADER]);
         bytes[16..24].copy_from_slice(&sum.to_le_bytes());
         let _ = read(&bytes);
-        let _ = verify_bytes(Path::new("x"), &bytes);
+        let _ = read_trusted(&bytes);
     }
 }

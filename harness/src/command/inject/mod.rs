@@ -1,6 +1,6 @@
 //! `harness inject`: strikes, one a run, and what became of each.
 //!
-//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_injection`); the run's
+//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_tolerance_injection`); the run's
 //! answer is compared with that of clean runs. A watchdog counts a run that does not end; its threads are left behind. The
 //! number of a superstep, not the clock, decides when snapshots are taken, and the checker is waited for before each superstep, so that a
 //! strike repeated by its seed ends alike.
@@ -153,7 +153,7 @@ impl Inject {
             move || (entry.make)(&matches).map_err(|error| Error::usage(error.to_string()))
         };
         let algorithm = make()?;
-        let mut protection = typed.options.protection.resolve(typed.options.method)?;
+        let mut protection = typed.options.protection()?;
         if !protection.is_on {
             return Err(Error::usage(
                 "strikes are on protected runs: --fault-tolerance off, or a baseline method, leaves nothing to strike at; \

@@ -1,0 +1,41 @@
+//! How a graph file is read: the same options wherever one is named.
+
+use clap::Args;
+use framework::graph::{Checksums, Direction, Format, LoadOptions, View};
+
+/// The options, as typed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reading {
+    /// Format of the graph
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Graph",
+        help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr"
+    )]
+    pub(crate) format: Format,
+    /// Take each listed pair as an edge, both ways
+    #[arg(long, conflicts_with = "directed", help_heading = "Graph")]
+    pub(crate) undirected: bool,
+    /// Take each listed pair as one arc
+    #[arg(long, help_heading = "Graph")]
+    pub(crate) directed: bool,
+    /// Open a .gcsr file without comparing its checksums
+    #[arg(long, help_heading = "Graph")]
+    pub(crate) trust_file: bool,
+}
+
+impl Reading {
+    /// What was meant, in this view.
+    pub(crate) fn options(&self, view: View) -> LoadOptions {
+        let direction = match (self.directed, self.undirected) {
+            (true, _) => Direction::Directed,
+            (_, true) => Direction::Undirected,
+            _ => Direction::Auto,
+        };
+        let checksums = if self.trust_file { Checksums::Trust } else { Checksums::Compare };
+        LoadOptions { format: self.format, direction, view, checksums }
+    }
+}
