@@ -50,11 +50,11 @@ impl Scalars {
 }
 
 /// A rule for the arcs out of the frontier. It knows where an arc leads, not where it comes from, and changes fields there only: a
-/// large frontier's arcs are dealt by destination first, so that each is handled by one thread.
+/// large frontier's arcs are binned by destination first, so that each destination is handled by one thread.
 pub trait EdgeOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
-    /// Names them.
+    /// Binds those fields, once per operator call.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
@@ -83,7 +83,7 @@ pub trait EdgeOp: Sync {
 pub trait VisitOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
-    /// Names them.
+    /// Binds those fields, once per operator call.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
@@ -99,7 +99,7 @@ pub trait VisitOp: Sync {
 pub trait VertexOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
-    /// Names them.
+    /// Binds those fields, once per operator call.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
@@ -123,7 +123,7 @@ pub trait VertexOp: Sync {
     }
     /// How far `prefetch` runs ahead of `vertex`; 0 for never.
     const AHEAD: u32 = 0;
-    /// Asks for what `vertex` will read to be prefetched.
+    /// Prefetches what `vertex` will read.
     #[inline(always)]
     fn prefetch(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
 }
@@ -132,7 +132,7 @@ pub trait VertexOp: Sync {
 pub trait GatherOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
-    /// Names them.
+    /// Binds those fields, once per operator call.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";
@@ -142,7 +142,7 @@ pub trait GatherOp: Sync {
     }
     /// What an arc from `src` brings.
     fn gather(&self, view: Self::View<'_>, src: LocalId) -> f64;
-    /// Asks for what `gather` will read to be prefetched.
+    /// Prefetches what `gather` will read.
     #[inline(always)]
     fn prefetch(&self, _view: Self::View<'_>, _src: LocalId) {}
     /// Takes the sum over all arcs into `v`; `degree` counts the arcs out of it.
@@ -164,7 +164,7 @@ pub struct GatherResult {
 pub trait SelectOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;
-    /// Names them.
+    /// Binds those fields, once per operator call.
     fn bind<'a>(&self, bind: &Bind<'a>) -> Self::View<'a>;
     /// What the names of its kernels begin with; a rule without any runs on the host only.
     const KERNEL: &'static str = "";

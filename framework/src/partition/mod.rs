@@ -35,11 +35,12 @@ impl Rows {
         row(&self.targets, *at(&self.offsets, v), self.begin(v, 1))
     }
 
-    /// Neighbour number `place` of `v`, from 0, or `v` itself if it has not so many: without a branch on that.
+    /// The neighbour at `place` (from 0) in the row of `v`, or `v` itself if the row is shorter. It does not branch on which, since
+    /// that cannot be predicted.
     #[inline(always)]
     pub fn nth_or_self(&self, v: LocalId, place: usize) -> LocalId {
         let (at, end) = (self.begin(v, 0) as usize + place, self.begin(v, 1) as usize);
-        // Beyond a short row stands another row's neighbour, or nothing at the very end.
+        // Behind a short row the next row begins, so what is read there is another row's neighbour; at the very end there is none.
         let neighbour = self.targets.get(at).copied().unwrap_or(v);
         std::hint::select_unpredictable(at < end, neighbour, v)
     }

@@ -1,7 +1,7 @@
 //! The whole state of a rank between two supersteps, copied: every field, the frontier, what was agreed, the plugin's memory.
 //!
 //! Cost: the bytes of the fields and a few bits a vertex, read and written once by all threads. A snapshot carries its own hash from
-//! its check on, so that one that rots in memory is not restored.
+//! its check on, so that one that was damaged in memory since is not restored.
 
 use crate::base::checksum::hash_of;
 use crate::base::error::Result;

@@ -201,7 +201,7 @@ impl<'r> Step<'r> {
         }
     }
 
-    /// A superstep begins: what operators consumed before it is none of its.
+    /// A superstep begins: what operators consumed before it, in `init` say, does not count as its work.
     pub(crate) fn forget_activity(&mut self) {
         self.consumed = None;
         if let Some(monitor) = &mut self.monitor {

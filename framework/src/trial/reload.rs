@@ -1,6 +1,6 @@
-//! A graph that was damaged in memory, and where it comes from again.
+//! Recovery of a graph that was damaged in memory: the part is cut again, or the graph is loaded again.
 //!
-//! When a part is first cut, the sum of its arcs is kept ([`ArcSums`]); a part that is cut later, for another trial or because a
+//! When a part is cut for the first time, the sum of its arcs is kept ([`ArcSums`]); a part that is cut later, for another trial or because a
 //! certificate found damage, must have the same. What is damaged is mostly the part: with several ranks its rows are copies, and they
 //! are cut again from the graph, one rank's at a time, at no memory beyond them. With one rank the rows are the graph's own arrays: then
 //! it is read or generated again, once for all ranks, and stands beside the damaged one, which the caller holds, for as long as
