@@ -6,7 +6,7 @@ use crate::partition;
 /// The arcs that a certificate reads: into each vertex, or out of it where the view has no others.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
-    pub(super) all: &'a partition::Rows,
+    pub(super) all: &'a partition::LocalRows,
 }
 
 impl<'a> Rows<'a> {

@@ -26,7 +26,7 @@ unsafe impl Argument for u32 {}
 // SAFETY: as above.
 unsafe impl Argument for u64 {}
 arguments!(
-    Rows,
+    RowsView,
     PartView,
     Call,
     List,
@@ -40,10 +40,10 @@ arguments!(
     Marks
 );
 
-/// `Rows`.
+/// Rows of the kernels.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(super) struct Rows {
+pub(super) struct RowsView {
     pub(crate) offsets: u64,
     pub(crate) targets: u64,
 }
@@ -52,8 +52,8 @@ pub(super) struct Rows {
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
 pub(super) struct PartView {
-    pub(crate) outgoing: Rows,
-    pub(crate) incoming: Rows,
+    pub(crate) outgoing: RowsView,
+    pub(crate) incoming: RowsView,
     pub(crate) ghost_globals: u64,
     pub(crate) graph_vertices: u64,
     pub(crate) first: u32,

@@ -3,7 +3,7 @@
 
 use super::driver::{Context, Memory, Stream};
 use super::guard_state;
-use super::layout::{HUB, PIECE_BYTES, PartView, REPORT_BYTES, Rows};
+use super::layout::{HUB, PIECE_BYTES, PartView, REPORT_BYTES, RowsView};
 use super::long_rows::LongRowsOfPart;
 use super::messages::{PeerAccess, Sizes};
 use super::staging::staging_allocations;
@@ -133,12 +133,12 @@ impl GraphOnDevice {
     ) -> Result<GraphOnDevice> {
         let mut uploader = Uploader::new(context, pool)?;
         let mut kept = Vec::new();
-        let mut rows = |rows: &crate::partition::Rows| -> Result<Rows> {
+        let mut rows = |rows: &crate::partition::LocalRows| -> Result<RowsView> {
             let offsets = Memory::new(context, (plan.locals + 1) * 8)?;
             let targets = Memory::new(context, rows.targets().len() * 4)?;
             uploader.put(stream, &offsets, &rows.offsets()[..=plan.locals])?;
             uploader.put(stream, &targets, rows.targets())?;
-            let view = Rows { offsets: offsets.address(), targets: targets.address() };
+            let view = RowsView { offsets: offsets.address(), targets: targets.address() };
             kept.extend([offsets, targets]);
             Ok(view)
         };
@@ -146,7 +146,7 @@ impl GraphOnDevice {
         let incoming = match part.incoming_apart() {
             Some(apart) => rows(apart)?,
             None if part.has_incoming() => outgoing,
-            None => Rows::default(),
+            None => RowsView::default(),
         };
         let ghosts = Memory::new(context, plan.ghosts * 4)?;
         let globals: Vec<u32> = part.ghost_globals().iter().map(|ghost| ghost.0).collect();

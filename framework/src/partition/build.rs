@@ -1,6 +1,6 @@
 //! Cutting a graph into parts. Each rank cuts its own part and learns from its peers which of its vertices they see.
 
-use super::{Part, Routes, Rows};
+use super::{LocalRows, Part, Routes};
 use crate::base::error::{Error, Result};
 use crate::base::id::{GlobalId, LocalId};
 use crate::base::memory::{Array, Buf, as_vertices};
@@ -69,7 +69,7 @@ impl Part {
         let ranks = transport.ranks();
         let graph_arcs = graph.outgoing().arcs() as u64;
         if ranks == 1 {
-            let rows = |csr: &Csr| Rows { offsets: csr.offsets().clone(), targets: as_vertices(csr.targets()) };
+            let rows = |csr: &Csr| LocalRows { offsets: csr.offsets().clone(), targets: as_vertices(csr.targets()) };
             let outgoing = rows(graph.outgoing());
             let incoming = graph.incoming().map(rows);
             let owned = graph.vertices();
@@ -210,7 +210,7 @@ impl Places {
         LocalId::new(self.ghost_base + self.before[word] + before.count_ones())
     }
 
-    fn rows(&self, csr: &Csr, pool: &Pool) -> Rows {
+    fn rows(&self, csr: &Csr, pool: &Pool) -> LocalRows {
         let owned = self.range.len();
         let span = span(csr, &self.range);
         let ghosts = self.before.last().map_or(0, |before| before + self.seen.last().map_or(0, |w| w.count_ones()));
@@ -229,7 +229,7 @@ impl Places {
                 *slot = self.place(target);
             }
         });
-        Rows { offsets: Array::from(offsets), targets: Array::from(targets) }
+        LocalRows { offsets: Array::from(offsets), targets: Array::from(targets) }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::base::id::LocalId;
 use crate::base::verdict::Verdict;
 use crate::host::{CachePadded, Pool};
-use crate::partition::{Part, Rows};
+use crate::partition::{LocalRows, Part};
 
 /// The sum of a part's arcs and degrees, modulo 2^64. Each target is mixed with its place in the rows and squared, which is one-to-one
 /// in the target and not linear: one changed target always shows, and so do equal changes at several places, but for a
@@ -52,7 +52,7 @@ impl ArcSums {
 }
 
 /// The arcs that certificates read.
-pub(crate) fn rows(part: &Part) -> &Rows {
+pub(crate) fn rows(part: &Part) -> &LocalRows {
     if part.has_incoming() { part.incoming() } else { part.outgoing() }
 }
 

@@ -23,12 +23,12 @@ use crate::host::access::{at, prefetch, row};
 
 /// Rows of one direction in local numbers. There is a row for every local vertex; those of ghosts are empty.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct LocalRows {
     offsets: Array<u64>,
     targets: Array<LocalId>,
 }
 
-impl Rows {
+impl LocalRows {
     /// The neighbours of `v`.
     #[inline(always)]
     pub fn of(&self, v: LocalId) -> &[LocalId] {
@@ -57,13 +57,13 @@ impl Rows {
         &self.targets
     }
 
-    /// Where the row of `v + ahead` begins in [`Rows::targets`]; `v + ahead` is at most the number of local vertices.
+    /// Where the row of `v + ahead` begins in [`LocalRows::targets`]; `v + ahead` is at most the number of local vertices.
     #[inline(always)]
     pub(crate) fn begin(&self, v: LocalId, ahead: u32) -> u64 {
         *at(&self.offsets, LocalId::new(v.number() + ahead))
     }
 
-    /// The rows of `first` up to `end`, which is at most the number of local vertices, as one; and its place in [`Rows::targets`].
+    /// The rows of `first` up to `end`, which is at most the number of local vertices, as one; and its place in [`LocalRows::targets`].
     #[inline(always)]
     pub(crate) fn row_range(&self, first: LocalId, end: LocalId) -> (u64, &[LocalId]) {
         let (from, to) = (self.begin(first, 0), self.begin(end, 0));
@@ -110,8 +110,8 @@ pub struct Part {
     ghosts: Vec<GlobalId>,
     graph_vertices: usize,
     graph_arcs: u64,
-    outgoing: Rows,
-    incoming: Option<Rows>,
+    outgoing: LocalRows,
+    incoming: Option<LocalRows>,
     chunks: Vec<u32>,
     incoming_chunks: Vec<u32>,
     routes: Routes,
@@ -200,7 +200,7 @@ impl Part {
 
     /// Arcs out of each vertex.
     #[inline(always)]
-    pub fn outgoing(&self) -> &Rows {
+    pub fn outgoing(&self) -> &LocalRows {
         &self.outgoing
     }
 
@@ -209,12 +209,12 @@ impl Part {
     /// # Panics
     /// If the algorithm's view did not ask for them: a mistake in the plugin.
     #[inline(always)]
-    pub fn incoming(&self) -> &Rows {
+    pub fn incoming(&self) -> &LocalRows {
         self.incoming.as_ref().expect("the view asks for incoming arcs")
     }
 
     /// Arcs into each vertex, where they are not the same rows as those out of it.
-    pub(crate) fn incoming_apart(&self) -> Option<&Rows> {
+    pub(crate) fn incoming_apart(&self) -> Option<&LocalRows> {
         self.incoming.as_ref().filter(|incoming| !std::ptr::eq(incoming.targets(), self.outgoing.targets()))
     }
 
@@ -263,7 +263,7 @@ impl Part {
         let mut targets = Buf::copied(&rows.targets);
         let place = change(&mut targets)? as u64;
         let v = LocalId::new(rows.offsets.partition_point(|&offset| offset <= place) as u32 - 1);
-        let struck = Rows { offsets: rows.offsets.clone(), targets: Array::from(targets) };
+        let struck = LocalRows { offsets: rows.offsets.clone(), targets: Array::from(targets) };
         match (&mut self.incoming, is_both) {
             (incoming @ Some(_), true) => (self.outgoing, *incoming) = (struck.clone(), Some(struck)),
             (Some(rows), false) if incoming => *rows = struck,
@@ -317,7 +317,7 @@ impl Part {
         if self.routes.ranks() == 1 {
             return 0;
         }
-        let rows = |rows: &Rows| rows.offsets.len() * 8 + rows.targets.len() * 4;
+        let rows = |rows: &LocalRows| rows.offsets.len() * 8 + rows.targets.len() * 4;
         rows(&self.outgoing) + self.incoming.as_ref().map_or(0, rows) + self.ghosts.len() * 4
     }
 }

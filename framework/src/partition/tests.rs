@@ -42,7 +42,7 @@ fn cases() -> impl Strategy<Value = (Graph, usize)> {
     })
 }
 
-fn global(part: &Part, rows: &super::Rows, v: crate::base::id::LocalId) -> Vec<u32> {
+fn global(part: &Part, rows: &super::LocalRows, v: crate::base::id::LocalId) -> Vec<u32> {
     rows.of(v).iter().map(|&u| part.global(u).0).collect()
 }
 

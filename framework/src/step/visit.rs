@@ -14,7 +14,7 @@ use crate::frontier::{DirtySet, FrontierFormat, visit_pulls};
 use crate::host::CachePadded;
 use crate::host::access::{Access, Bitmap, Concurrent, Sequential, append_where, vertices_of};
 use crate::op::VisitOp;
-use crate::partition::{Part, Rows};
+use crate::partition::{LocalRows, Part};
 use crate::step::monitor::{NoObserver, ObserverKind, SharedVisitChecksum, VisitChecksum, VisitObserver, WithChecksum};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -212,7 +212,7 @@ impl Step<'_> {
 /// that nothing around it takes registers here: every instruction less is a load more under way (bfs of kron-20, one thread: 12.1 to
 /// 11.5 ms, protected 15.6 to 15.0).
 #[inline(never)]
-fn probe_first_neighbor(incoming: &Rows, frontier: &Bitmap, word: usize, open: u64) -> (u64, u64) {
+fn probe_first_neighbor(incoming: &LocalRows, frontier: &Bitmap, word: usize, open: u64) -> (u64, u64) {
     let (mut found, mut empty) = (0u64, 0u64);
     for v in vertices_of(word, open) {
         found |= u64::from(frontier.has(incoming.nth_or_self(v, 0))) << (v.index() % 64);

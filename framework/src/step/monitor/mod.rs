@@ -23,7 +23,7 @@ use crate::field::State;
 use crate::field::{Bind, Column, Fields, Value};
 use crate::host::CachePadded;
 use crate::host::access::{at, vertices_of};
-use crate::partition::{Part, Rows};
+use crate::partition::{LocalRows, Part};
 use crate::step::Step;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -190,7 +190,7 @@ impl OperatorMonitor {
 
     /// Chooses critical vertices until capacity or budget is used up: the same ones whatever the order of queues, so that runs on the
     /// same threads and ranks agree. Bits are in order; queues are not, so of those a share is drawn by number and sorted.
-    fn choose(&mut self, step: &Step<'_>, rows: &Rows, vertices: u64, least: u64, capacity: u64) {
+    fn choose(&mut self, step: &Step<'_>, rows: &LocalRows, vertices: u64, least: u64, capacity: u64) {
         if self.allowance < 1.0 || capacity == 0 {
             return;
         }
@@ -230,7 +230,7 @@ impl OperatorMonitor {
         chosen.retain(|&v| left.takes(rows.degree(v)));
     }
 
-    fn repeat(&mut self, step: &Step<'_>, rows: &Rows) {
+    fn repeat(&mut self, step: &Step<'_>, rows: &LocalRows) {
         let (part, index, state) = (step.part, step.index, State::of(&step.fields));
         let (rules, chosen) = (&*self.rules, &self.chosen);
         let (count, first) = (AtomicU64::new(0), AtomicU32::new(u32::MAX));
