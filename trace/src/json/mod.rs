@@ -22,7 +22,7 @@ use walk::{State, Stop, Walker};
 /// How much is read at once. Window and index together stay in a core's own cache.
 const WINDOW: usize = 128 << 10;
 /// The byte order mark of UTF-8, which a document may begin with: it says nothing.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 /// A token longer than this is taken for damage.
 const LONGEST_TOKEN: usize = 256 << 20;
 

@@ -43,7 +43,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
         }
     }
     let head = &head[..length];
-    if head.is_empty() {
+    if head.is_empty() || head == json::MARK {
         return Err(Error::Unknown { path: path.into(), found: "it is empty".into() });
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
