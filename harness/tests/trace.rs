@@ -131,6 +131,10 @@ fn damaged_and_unknown_files_are_exit_2_and_a_file_without_devices_is_not() {
         (&["breakdown", "absent.json"], "cannot read it"),
         (&["breakdown", "--communication-pattern", "(", "rank0.json"], "no regular expression"),
         (&["breakdown", "--window", "5..3", "rank0.json"], "comes after"),
+        (&["breakdown", "--window", "9..12", "rank0.json"], "the steps of rank0.json are 3..4"),
+        (&["summary", "--window", "5..", "rank0.json", "rank1.json"], "the steps of rank0.json and 1 more are 3..4"),
+        (&["plot", "--window", "..2", "rank0.json", "-o", "w.svg"], "--window ..2 matches no step"),
+        (&["overlap", "--window", "7", "idle.json"], "idle.json: no steps"),
         (&["plot", "rank0.json", "-o", "absent/r.svg"], "cannot write it"),
     ] {
         let output = run(&folder, arguments);
@@ -139,6 +143,9 @@ fn damaged_and_unknown_files_are_exit_2_and_a_file_without_devices_is_not() {
         assert_eq!(output.status.code(), Some(expected), "{arguments:?}: {err}");
         assert!(err.contains(words) && output.stdout.is_empty(), "{arguments:?}: {err}");
     }
+    assert!(!folder.join("w.svg").exists());
+    let output = run(&folder, &["breakdown", "--window", "3", "rank0.json", "idle.json"]);
+    assert_eq!(output.status.code(), Some(0), "a step of one file is enough");
     let output = run(&folder, &["breakdown", "--recover", "cut.json"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("ends early"));
@@ -179,4 +186,42 @@ fn the_exposed_exchange_of_a_graph_run_is_two_commands_away() {
         assert_eq!(steps, (0..5).map(Some).collect::<Vec<_>>());
     }
     assert!(document["comparison"][0]["max"]["rank"].is_u64());
+}
+
+#[test]
+fn known_collectives_are_warned_of_and_counted_on_request() {
+    let folder = scratch();
+    let kernel = |name: &str, stream: u32, ts: u32| {
+        json!({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": ts, "dur": 100,
+               "args": {"device": 0, "stream": stream}})
+    };
+    let events = json!([kernel("gemm", 7, 0), kernel("nvshmemi_barrier_on_stream_kernel", 20, 50)]);
+    fs::write(folder.join("nvshmem.json"), events.to_string()).expect("written");
+    let figures = |arguments: &[&str]| -> (Value, String) {
+        let output = run(&folder, &[&["overlap", "--format", "csv", "nvshmem.json"], arguments].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let row = String::from_utf8_lossy(&output.stdout).lines().nth(1).expect("a row").to_owned();
+        (
+            row.split(',').skip(4).take(3).collect::<Vec<_>>().into(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (plain, warning) = figures(&[]);
+    assert_eq!(plain, json!(["150", "0", "0"]));
+    assert!(warning.contains("--communication-pattern auto"), "{warning}");
+    assert_eq!(figures(&["--communication-pattern", "auto"]), (json!(["100", "100", "50"]), String::new()));
+    assert_eq!(figures(&["--communication-pattern", "^nvshmem"]), (json!(["100", "100", "50"]), String::new()));
+}
+
+#[test]
+fn a_file_of_metas_accelerators_names_its_option() {
+    let folder = scratch();
+    let event = json!({"ph": "X", "cat": "mtia_ccp_events", "name": "fc", "pid": 0, "tid": 1, "ts": 0, "dur": 5,
+                       "args": {"device": 0, "stream": 1}});
+    fs::write(folder.join("mtia.json"), json!([event]).to_string()).expect("written");
+    let output = run(&folder, &["breakdown", "mtia.json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("1 of category mtia_ccp_events") && err.contains("--mtia"), "{err}");
+    assert!(out(&folder, &["breakdown", "--mtia", "--format", "csv", "mtia.json"]).contains("5,5,0,0"));
 }

@@ -222,6 +222,14 @@ impl Recording {
         self.step_labels[place]
     }
 
+    /// The numbers of all steps that the file names, in order, whether devices worked in them or not.
+    pub fn steps(&self) -> Vec<i64> {
+        let mut steps = self.step_labels.clone();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
     /// Keeps only work of these steps; how many works of other steps or of none were left out.
     pub fn keep_steps(&mut self, steps: std::ops::RangeInclusive<i64>) -> u64 {
         let labels = &self.step_labels;

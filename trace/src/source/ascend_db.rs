@@ -41,6 +41,7 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
             database.each(query, |row| take(row, Class::Memory, "MEMCPY_ASYNC", None, recording))?;
         }
     }
+    tell_what_is_missing(database, recording)?;
     if database.has("COMMUNICATION_OP") {
         communication(database, &text("opName"), &text("opType"), recording)?;
     }
@@ -66,6 +67,43 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
         if let [rank] = ranks[..] {
             recording.rank = Some(rank);
         }
+    }
+    Ok(())
+}
+
+/// Says which tasks were left out because another table does not say enough of them.
+fn tell_what_is_missing(database: &Database, recording: &mut Recording) -> rusqlite::Result<()> {
+    let (has_tasks, has_info) = (database.has("TASK"), database.has("COMPUTE_TASK_INFO"));
+    let mut say = |query: &str, what: &str| {
+        database.each(query, |row| {
+            let count: i64 = row.get(0)?;
+            if count > 0 {
+                recording.warnings.push(format!("{count} {what}"));
+            }
+            Ok(())
+        })
+    };
+    match (has_tasks, has_info) {
+        (true, true) => say(
+            "SELECT COUNT(*) FROM COMPUTE_TASK_INFO \
+             WHERE globalTaskId NOT IN (SELECT globalTaskId FROM TASK WHERE globalTaskId IS NOT NULL)",
+            "rows of COMPUTE_TASK_INFO were left out: no row of TASK has their times",
+        )?,
+        (false, true) => say(
+            "SELECT COUNT(*) FROM COMPUTE_TASK_INFO",
+            "rows of COMPUTE_TASK_INFO were left out: the file has no table TASK with their times",
+        )?,
+        (true, false) => say(
+            "SELECT COUNT(*) FROM TASK",
+            "rows of TASK: the file has no table COMPUTE_TASK_INFO that tells which of them are computation, so none are",
+        )?,
+        (false, false) => {}
+    }
+    if has_tasks && !database.has("STRING_IDS") {
+        say(
+            "SELECT COUNT(*) FROM TASK",
+            "rows of TASK: the file has no table STRING_IDS, so tasks have no names, and copies are not told from other tasks",
+        )?;
     }
     Ok(())
 }

@@ -366,6 +366,31 @@ fn ascend_databases_and_those_of_the_monitor_are_read() {
 }
 
 #[test]
+fn databases_without_tables_that_others_need_say_what_is_missing() {
+    let scratch = Scratch::new();
+    let tasks = "CREATE TABLE TASK(startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, taskType, contextId, streamId, taskId, modelId);
+        INSERT INTO TASK VALUES (0,40,3,11,1,0,5,0,2,0,0),(45,80,3,12,2,0,5,0,2,1,0);";
+    let info = "CREATE TABLE COMPUTE_TASK_INFO(name, globalTaskId, taskType, opType);
+        INSERT INTO COMPUTE_TASK_INFO VALUES (1,1,5,1),(1,9,5,1);";
+    let kernels = "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, correlationId, globalPid, demangledName);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100,200,0,7,5,16777216,1);";
+    for (name, script, busy, says) in [
+        ("both.db", format!("{tasks}{info}"), 40, &["1 rows of COMPUTE_TASK_INFO", "no table STRING_IDS"][..]),
+        ("tasks.db", tasks.to_owned(), 0, &["no table COMPUTE_TASK_INFO", "no table STRING_IDS", "no device events"]),
+        ("info.db", info.to_owned(), 0, &["no table TASK", "no device events"]),
+        ("kernels.sqlite", kernels.to_owned(), 100, &["no table StringIds"]),
+    ] {
+        let recording = read(&scratch.database(name, &script), &Options::default()).expect("read");
+        let found: i64 = recording.devices.iter().map(|device| Figures::of(&device.works).breakdown.compute_ns).sum();
+        assert_eq!(found, busy, "{name}");
+        assert_eq!(recording.warnings.len(), says.len(), "{name}: {:?}", recording.warnings);
+        for (warning, words) in recording.warnings.iter().zip(says) {
+            assert!(warning.contains(words), "{name}: {words}: {warning}");
+        }
+    }
+}
+
+#[test]
 fn ascend_views_take_communication_to_their_device() {
     let process = |pid: u32, name: &str| {
         format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"tid":0,"args":{{"name":"{name}"}}}}"#)

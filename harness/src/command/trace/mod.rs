@@ -12,6 +12,8 @@ use crate::people::{say, with_causes};
 use crate::whole_file;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use framework::error::{Error, Result};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -57,8 +59,12 @@ struct Input {
     /// Only steps A to B, both included (`3..5`, `3..`, `..5`, `3`)
     #[arg(long, value_name = "STEP..STEP", help_heading = "Events")]
     window: Option<Window>,
-    /// Kernels whose name matches are communication, too (repeatable)
-    #[arg(long, value_name = "RE", help_heading = "Events")]
+    /// Kernels whose name matches RE are communication, too; `auto`: all known collectives
+    ///
+    /// By default: names with nccl, rccl, hccl or mscclKernel, and events with a `Collective name`. RE is a regular expression; give the option again for more. `auto` adds
+    /// what a warning names otherwise: NVSHMEM, dispatch and combine of experts (DeepEP and others), custom and quick all-reduce,
+    /// symmetric memory and multimem kernels.
+    #[arg(long, value_name = "RE|auto", help_heading = "Events")]
     communication_pattern: Vec<String>,
     /// Events of category mtia_ccp_events are computation
     #[arg(long, help_heading = "Events")]
@@ -143,6 +149,14 @@ impl FromStr for Window {
     }
 }
 
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |step: i64| if step == i64::MIN || step == i64::MAX { String::new() } else { step.to_string() };
+        let (from, to) = (bound(*self.0.start()), bound(*self.0.end()));
+        if from == to { f.write_str(&from) } else { write!(f, "{from}..{to}") }
+    }
+}
+
 impl TraceCommand {
     /// Runs it.
     ///
@@ -213,8 +227,12 @@ impl Input {
     }
 
     /// Calls `take` with each file's name and what it holds, of the window only.
+    ///
+    /// # Errors
+    /// For files that cannot be read, and if the window holds a step of none of them.
     fn each(&self, wants_launches: bool, mut take: impl FnMut(&str, &mut Recording) -> Result<()>) -> Result<()> {
         let options = self.options(wants_launches)?;
+        let (mut is_matched, mut steps_there) = (self.window.is_none(), BTreeSet::new());
         let mut ranks = std::collections::HashMap::new();
         for path in &self.files {
             let mut recording = trace::read(path, &options).map_err(told)?;
@@ -225,19 +243,54 @@ impl Input {
                 recording.warnings.push(format!("rank {rank} is also that of {other}"));
             }
             if let Some(Window(steps)) = &self.window {
+                let there = recording.steps();
+                is_matched |= there.iter().any(|step| steps.contains(step));
+                steps_there.extend(there);
                 narrow(&mut recording, steps.clone());
             }
             take(&name, &mut recording)?;
         }
-        Ok(())
+        match &self.window {
+            Some(window) if !is_matched => {
+                let files = self.file_names();
+                let there = if steps_there.is_empty() {
+                    format!("{files}: no steps (no ProfilerStep#N ranges, no STEP_TIME, no events with an iteration)")
+                } else {
+                    format!("the steps of {files} are {}; give some of them", ranges(&steps_there))
+                };
+                Err(Error::usage(format!("--window {window} matches no step; {there}")))
+            }
+            _ => Ok(()),
+        }
     }
+
+    /// The files in a message: the first one, and how many others.
+    fn file_names(&self) -> String {
+        match &self.files[..] {
+            [] => "no files".into(),
+            [only] => only.display().to_string(),
+            [first, others @ ..] => format!("{} and {} more", first.display(), others.len()),
+        }
+    }
+}
+
+/// Steps as ranges: `3..5, 8`.
+fn ranges(steps: &BTreeSet<i64>) -> String {
+    let mut ranges: Vec<RangeInclusive<i64>> = Vec::new();
+    for &step in steps {
+        match ranges.last_mut() {
+            Some(last) if last.end().checked_add(1) == Some(step) => *last = *last.start()..=step,
+            _ => ranges.push(step..=step),
+        }
+    }
+    let text = |range: &RangeInclusive<i64>| Window(range.clone()).to_string();
+    ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// Leaves only the window's steps, and says what span that is.
 fn narrow(recording: &mut Recording, steps: RangeInclusive<i64>) {
     let left_out = recording.keep_steps(steps.clone());
-    let bound = |step: i64| if step == i64::MIN || step == i64::MAX { String::new() } else { step.to_string() };
-    let window = format!("window: steps {}..{}", bound(*steps.start()), bound(*steps.end()));
+    let window = format!("window: steps {}", Window(steps));
     let mut said = vec![format!("{window}; {left_out} events of other steps or of none were left out")];
     for device in &recording.devices {
         match (device.works.first(), device.works.iter().map(|work| work.end_ns).max()) {
@@ -299,6 +352,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn steps_are_told_as_ranges() {
+        let check = |steps: &[i64], expected: &str| assert_eq!(ranges(&steps.iter().copied().collect()), expected);
+        check(&[], "");
+        check(&[4], "4");
+        check(&[3, 4, 5, 8, 10, 11], "3..5, 8, 10..11");
+    }
+
+    #[test]
     fn a_window_is_two_steps_or_one_with_an_open_end() {
         let check = |text: &str, expected: Option<(i64, i64)>| {
             let window = text.parse::<Window>().ok().map(|window| (*window.0.start(), *window.0.end()));
@@ -309,6 +370,7 @@ mod tests {
         check("3..", Some((3, i64::MAX)));
         check("..5", Some((i64::MIN, 5)));
         check("4", Some((4, 4)));
+        check("-2..-1", Some((-2, -1)));
         for text in ["..", "5..3", "a..b", "", "1..2..3"] {
             if !text.is_empty() {
                 check(text, None);
