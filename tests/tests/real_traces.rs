@@ -5,7 +5,7 @@ use graphalg_tests::needs::real_traces;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-use trace::analysis::Merged;
+use trace::analysis::ClassIntervals;
 use trace::interval::pieces;
 use trace::{Class, Device, Options, Recording, Rules, read};
 
@@ -15,12 +15,12 @@ fn document(path: &Path) -> Value {
 }
 
 fn count(device: &Device, class: Class) -> usize {
-    device.works.iter().filter(|work| work.class == class).count()
+    device.events.iter().filter(|event| event.class == class).count()
 }
 
 /// A device in the form of `expected.json`, without the percentages.
 fn figures(device: &Device, recording: &Recording) -> Value {
-    let lists = Merged::of(&device.works);
+    let lists = ClassIntervals::of(&device.events);
     let of = lists.figures();
     let mut exclusive: HashMap<String, i64> = HashMap::new();
     pieces([&lists.computation, &lists.communication, &lists.memory], |piece, on| {
@@ -33,7 +33,8 @@ fn figures(device: &Device, recording: &Recording) -> Value {
         let name = if names.is_empty() { "idle".into() } else { names.join("+") };
         *exclusive.entry(name).or_default() += piece.length();
     });
-    let mut streams: Vec<String> = device.works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
+    let mut streams: Vec<String> =
+        device.events.iter().map(|event| recording.stream(event.stream).to_string()).collect();
     streams.sort();
     streams.dedup();
     json!({
@@ -54,7 +55,7 @@ fn figures(device: &Device, recording: &Recording) -> Value {
             "computation": count(device, Class::Computation),
             "communication": count(device, Class::Communication),
             "memory": count(device, Class::Memory),
-            "zero_length": device.works.iter().filter(|work| work.start_ns == work.end_ns).count(),
+            "zero_length": device.events.iter().filter(|event| event.start_ns == event.end_ns).count(),
             "streams": streams.len(),
             "negative_length_dropped": device.dropped_negative,
         },

@@ -41,7 +41,7 @@ fn read_bytes(bytes: &[u8], options: &Options) -> Recording {
 /// Figures by device: id, kernel, compute, non-compute, idle in us; and the warnings.
 fn told(recording: &Recording) -> (Vec<(String, [i64; 4])>, Vec<String>) {
     let figures = |device: &trace::Device| {
-        let of = Figures::of(&device.works).breakdown;
+        let of = Figures::of(&device.events).breakdown;
         (device.id.to_string(), [of.kernel_ns, of.compute_ns, of.non_compute_ns, of.idle_ns].map(|ns| ns / 1000))
     };
     (recording.devices.iter().map(figures).collect(), recording.warnings.clone())
@@ -203,7 +203,7 @@ fn queues_of_an_intel_gpu_are_told_apart() {
     for (form, bytes) in forms(&events) {
         let recording = read_bytes(&bytes, &Options::default());
         let mut streams: Vec<_> =
-            recording.devices[0].works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
+            recording.devices[0].events.iter().map(|event| recording.stream(event.stream).to_string()).collect();
         streams.sort();
         assert_eq!(streams, ["1", "64", "65", "9"], "{form}");
     }
@@ -267,7 +267,7 @@ fn steps_may_be_pairs_and_one_without_an_end_is_told() {
         json!([step("B", 0), kernel("a", 5, 10), step("E", 50)]).to_string().as_bytes(),
         &Options::default(),
     );
-    let place = recording.devices[0].works[0].step().expect("a step");
+    let place = recording.devices[0].events[0].step().expect("a step");
     assert_eq!((recording.step_label(place), recording.warnings), (3, vec![]));
     check(&[step("B", 0), kernel("a", 5, 10)], [10, 10, 0, 0], &["1 steps were left out"]);
 }

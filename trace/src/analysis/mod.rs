@@ -10,7 +10,7 @@ mod ranks;
 mod timeline;
 
 pub use collectives::{Collective, collectives};
-pub use figures::{Breakdown, Figures, Merged, Overlap, percent};
+pub use figures::{Breakdown, ClassIntervals, Figures, Overlap, percent};
 pub use idle::{IdleCauses, idle_causes};
 pub use kernels::{KernelTotal, kernel_totals};
 pub use ranks::{Comparison, compare};

@@ -1,5 +1,5 @@
-//! Databases of Ascend's profilers (`ascend_pytorch_profiler*.db`, `msprof*.db`) and of our monitor, which have the same tables: times in
-//! ns, texts by number.
+//! This reader takes databases of Ascend's profilers (`ascend_pytorch_profiler*.db`, `msprof*.db`) and of our monitor, which have the same
+//! tables. Times are in ns, and texts stand in a table of their own, by number.
 //!
 //! Computation: `COMPUTE_TASK_INFO` with the times of its `TASK`. Memory: tasks of type `MEMCPY_ASYNC`. Communication:
 //! `COMMUNICATION_OP`. Source: Ascend, "Profile Data File Reference (DB)".
@@ -8,7 +8,7 @@ use super::database::Database;
 use super::options::Options;
 use crate::classify::ByName;
 use crate::interval::Interval;
-use crate::recording::{Class, Label, Recording, StepRange, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording, StepRange};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
@@ -126,19 +126,19 @@ fn communication(database: &Database, name: &str, kind: &str, recording: &mut Re
     let query = format!(
         "SELECT startNs, endNs, COALESCE({device}, {connected}, {only}), 0, connectionId, {name}, {kind} FROM COMMUNICATION_OP AS op"
     );
-    let mut homeless = 0_u64;
+    let mut without_device = 0_u64;
     database.each(&query, |row| {
         if row.get::<_, Option<i64>>(2)?.is_none() {
-            homeless += 1;
+            without_device += 1;
             return Ok(());
         }
         let name = row.get::<_, Option<String>>(5)?.unwrap_or_else(|| "communication".into());
         let collective: Option<String> = row.get(6)?;
         take(row, Class::Communication, &name, collective.as_deref(), recording)
     })?;
-    if homeless > 0 {
+    if without_device > 0 {
         recording.warnings.push(format!(
-            "{homeless} operations of communication were left out: the file does not say on which device"
+            "{without_device} operations of communication were left out: the file does not say on which device"
         ));
     }
     Ok(())
@@ -158,11 +158,11 @@ fn take(
     };
     let (name, stream) =
         (recording.names.name(name), recording.stream_number(row.get::<_, Option<i64>>(3)?.unwrap_or(0)));
-    let mut work = Work::new(class, name, stream, start, end);
-    work.launch = row.get::<_, Option<i64>>(4)?.unwrap_or(work.launch);
+    let mut event = DeviceEvent::new(class, name, stream, start, end);
+    event.launch = row.get::<_, Option<i64>>(4)?.unwrap_or(event.launch);
     if let Some(collective) = collective {
-        work.set_collective(recording.names.name(collective));
+        event.set_collective(recording.names.name(collective));
     }
-    recording.add(&id, work);
+    recording.add(&id, event);
     Ok(())
 }

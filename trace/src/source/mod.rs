@@ -1,4 +1,4 @@
-//! Files of traces: known by their content, read as a stream into a [`Recording`].
+//! Files of traces are known by what is in them, and are read as a stream into a [`Recording`]. Each kind has a reader of its own.
 
 // From the lowest floor up.
 mod options;
@@ -63,7 +63,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
     if recording.rank.is_none() {
         recording.rank = path.file_name().and_then(|name| rank_in_name(&name.to_string_lossy()));
     }
-    recording.settle();
+    recording.finish();
     warn(&mut recording);
     Ok(recording)
 }

@@ -7,7 +7,7 @@ use crate::experiment::plot::svg::{Anchor, Canvas, Theme, WIDTH, escaped, png, s
 use framework::error::Result;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use trace::analysis::{Bin, Merged, bins};
+use trace::analysis::{Bin, ClassIntervals, bins};
 use trace::document::{DeviceReport, Document, FileReport};
 use trace::interval::Interval;
 use trace::{Device, Microseconds};
@@ -35,7 +35,7 @@ pub(super) struct Strip {
 
 impl Strip {
     pub(super) fn of(device: &Device) -> Strip {
-        let lists = Merged::of(&device.works);
+        let lists = ClassIntervals::of(&device.events);
         match lists.figures().span {
             Some(span) => Strip { length_ns: span.length(), bins: bins(&lists, span, BINS) },
             None => Strip { length_ns: 0, bins: bins(&lists, Interval { start: 0, end: 0 }, 0) },
@@ -47,7 +47,7 @@ impl Strip {
 ///
 /// # Errors
 /// When a picture is too large to draw.
-pub(super) fn drawn(document: &Document, strips: &[Vec<Strip>], form: &str) -> Result<Vec<u8>> {
+pub(super) fn rendered(document: &Document, strips: &[Vec<Strip>], form: &str) -> Result<Vec<u8>> {
     let devices: Vec<(String, &DeviceReport, &Strip)> = document
         .files
         .iter()
@@ -95,7 +95,7 @@ const CHARTS: [Chart; 4] = [
     },
     Chart {
         title: "Why devices were idle",
-        note: "Host wait: the next work was not launched yet. Kernel wait: it was, but had not begun. Other: the file does not say when \
+        note: "Host wait: the next event was not launched yet. Kernel wait: it was, but had not begun. Other: the file does not say when \
                it was launched.",
         draw: idle,
     },
