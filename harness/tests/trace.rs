@@ -71,6 +71,22 @@ fn tables_fit_a_terminal_of_100_columns() {
     let text = tables.join("----\n");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     insta::assert_snapshot!("trace_tables", text);
+    let text = fs::read_to_string(folder.join("rank1.json")).expect("read");
+    let mut slow: Value = serde_json::from_str(&text).expect("JSON");
+    for event in slow["traceEvents"].as_array_mut().expect("a list") {
+        if event["cat"] == "gpu_memcpy" && event["ts"].as_i64() > Some(1200) {
+            event["dur"] = 26.into();
+        }
+    }
+    fs::write(folder.join("slow.json"), slow.to_string()).expect("written");
+    let by_step = out(&folder, &["summary", "--by", "step", "--top", "1", "rank0.json", "slow.json"]);
+    assert!(by_step.lines().all(|line| line.chars().count() <= 100), "{by_step}");
+    insta::assert_snapshot!(
+        "trace_stragglers",
+        &by_step[by_step.find("Steps compared").expect("the table of steps")..]
+    );
+    let alone = out(&folder, &["summary", "--by", "step", "rank0.json"]);
+    assert!(!alone.contains("Steps compared") && !alone.contains("straggler"), "{alone}");
     let output = run(&folder, &["breakdown", "--window", "4..", "rank0.json"]);
     insta::assert_snapshot!("trace_window", String::from_utf8_lossy(&output.stderr));
 }
@@ -104,9 +120,19 @@ fn pictures_are_whole_and_open_offline() {
     }
     let page = fs::read_to_string(folder.join("r.html")).expect("a page");
     assert_eq!(page.matches("<svg").count(), 4);
-    for words in ["allreduce", "host wait", "rank 1, device 1", "MatMul&lt;float&gt;(a, b)", "times were lost"] {
+    for words in [
+        "allreduce",
+        "host wait",
+        "rank 1, device 1",
+        "MatMul&lt;float&gt;(a, b)",
+        "times were lost",
+        "Slowest device by step",
+    ] {
         assert!(page.contains(words), "{words}");
     }
+    // Every picture and every table has a sentence on how to read it.
+    assert_eq!(page.matches("<figure>").count(), page.matches("<figcaption>").count());
+    assert_eq!(page.matches("<table>").count(), page.matches("<p>").count());
     let links = page.replace("http://www.w3.org/2000/svg", "");
     assert!(
         !links.contains("http:") && !links.contains("https:") && !links.contains("<script"),

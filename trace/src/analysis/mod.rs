@@ -7,6 +7,7 @@ mod collectives;
 mod idle;
 mod kernels;
 mod ranks;
+mod stragglers;
 mod timeline;
 
 pub use collectives::{Collective, collectives};
@@ -14,4 +15,5 @@ pub use figures::{Breakdown, ClassIntervals, Figures, Overlap, percent};
 pub use idle::{IdleCauses, idle_causes};
 pub use kernels::{KernelTotal, kernel_totals};
 pub use ranks::{Comparison, compare};
+pub use stragglers::{StepSpread, Stragglers, stragglers};
 pub use timeline::{Bin, bins};

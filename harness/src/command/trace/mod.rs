@@ -322,7 +322,7 @@ impl PlotArgs {
             return Err(Error::usage(format!("{}: end it in .html, .svg or .png", self.output.display())));
         };
         whole_file::check(&self.output, whole_file::folder(&self.output))?;
-        let parts = Parts { breakdown: true, overlap: true, summary: true, by_step: false };
+        let parts = Parts { breakdown: true, overlap: true, summary: true, by_step: true };
         let (mut reports, mut strips) = (Vec::new(), Vec::new());
         self.input.for_each_file(true, |file, recording| {
             reports.push(FileReport::of(file, recording, parts));
