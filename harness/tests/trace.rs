@@ -71,6 +71,22 @@ fn tables_fit_a_terminal_of_100_columns() {
     let text = tables.join("----\n");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     insta::assert_snapshot!("trace_tables", text);
+    let text = fs::read_to_string(folder.join("rank1.json")).expect("read");
+    let mut slow: Value = serde_json::from_str(&text).expect("JSON");
+    for event in slow["traceEvents"].as_array_mut().expect("a list") {
+        if event["cat"] == "gpu_memcpy" && event["ts"].as_i64() > Some(1200) {
+            event["dur"] = 26.into();
+        }
+    }
+    fs::write(folder.join("slow.json"), slow.to_string()).expect("written");
+    let by_step = out(&folder, &["summary", "--by", "step", "--top", "1", "rank0.json", "slow.json"]);
+    assert!(by_step.lines().all(|line| line.chars().count() <= 100), "{by_step}");
+    insta::assert_snapshot!(
+        "trace_stragglers",
+        &by_step[by_step.find("Steps compared").expect("the table of steps")..]
+    );
+    let alone = out(&folder, &["summary", "--by", "step", "rank0.json"]);
+    assert!(!alone.contains("Steps compared") && !alone.contains("straggler"), "{alone}");
     let output = run(&folder, &["breakdown", "--window", "4..", "rank0.json"]);
     insta::assert_snapshot!("trace_window", String::from_utf8_lossy(&output.stderr));
 }
@@ -104,9 +120,19 @@ fn pictures_are_whole_and_open_offline() {
     }
     let page = fs::read_to_string(folder.join("r.html")).expect("a page");
     assert_eq!(page.matches("<svg").count(), 4);
-    for words in ["allreduce", "host wait", "rank 1, device 1", "MatMul&lt;float&gt;(a, b)", "times were lost"] {
+    for words in [
+        "allreduce",
+        "host wait",
+        "rank 1, device 1",
+        "MatMul&lt;float&gt;(a, b)",
+        "times were lost",
+        "Slowest device by step",
+    ] {
         assert!(page.contains(words), "{words}");
     }
+    // Every picture and every table has a sentence on how to read it.
+    assert_eq!(page.matches("<figure>").count(), page.matches("<figcaption>").count());
+    assert_eq!(page.matches("<table>").count(), page.matches("<p>").count());
     let links = page.replace("http://www.w3.org/2000/svg", "");
     assert!(
         !links.contains("http:") && !links.contains("https:") && !links.contains("<script"),
@@ -131,6 +157,10 @@ fn damaged_and_unknown_files_are_exit_2_and_a_file_without_devices_is_not() {
         (&["breakdown", "absent.json"], "cannot read it"),
         (&["breakdown", "--communication-pattern", "(", "rank0.json"], "no regular expression"),
         (&["breakdown", "--window", "5..3", "rank0.json"], "comes after"),
+        (&["breakdown", "--window", "9..12", "rank0.json"], "the steps of rank0.json are 3..4"),
+        (&["summary", "--window", "5..", "rank0.json", "rank1.json"], "the steps of rank0.json and 1 more are 3..4"),
+        (&["plot", "--window", "..2", "rank0.json", "-o", "w.svg"], "--window ..2 matches no step"),
+        (&["overlap", "--window", "7", "idle.json"], "idle.json: no steps"),
         (&["plot", "rank0.json", "-o", "absent/r.svg"], "cannot write it"),
     ] {
         let output = run(&folder, arguments);
@@ -139,6 +169,9 @@ fn damaged_and_unknown_files_are_exit_2_and_a_file_without_devices_is_not() {
         assert_eq!(output.status.code(), Some(expected), "{arguments:?}: {err}");
         assert!(err.contains(words) && output.stdout.is_empty(), "{arguments:?}: {err}");
     }
+    assert!(!folder.join("w.svg").exists());
+    let output = run(&folder, &["breakdown", "--window", "3", "rank0.json", "idle.json"]);
+    assert_eq!(output.status.code(), Some(0), "a step of one file is enough");
     let output = run(&folder, &["breakdown", "--recover", "cut.json"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("ends early"));
@@ -179,4 +212,42 @@ fn the_exposed_exchange_of_a_graph_run_is_two_commands_away() {
         assert_eq!(steps, (0..5).map(Some).collect::<Vec<_>>());
     }
     assert!(document["comparison"][0]["max"]["rank"].is_u64());
+}
+
+#[test]
+fn known_collectives_are_warned_of_and_counted_on_request() {
+    let folder = scratch();
+    let kernel = |name: &str, stream: u32, ts: u32| {
+        json!({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": ts, "dur": 100,
+               "args": {"device": 0, "stream": stream}})
+    };
+    let events = json!([kernel("gemm", 7, 0), kernel("nvshmemi_barrier_on_stream_kernel", 20, 50)]);
+    fs::write(folder.join("nvshmem.json"), events.to_string()).expect("written");
+    let figures = |arguments: &[&str]| -> (Value, String) {
+        let output = run(&folder, &[&["overlap", "--format", "csv", "nvshmem.json"], arguments].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let row = String::from_utf8_lossy(&output.stdout).lines().nth(1).expect("a row").to_owned();
+        (
+            row.split(',').skip(4).take(3).collect::<Vec<_>>().into(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (plain, warning) = figures(&[]);
+    assert_eq!(plain, json!(["150", "0", "0"]));
+    assert!(warning.contains("--communication-pattern auto"), "{warning}");
+    assert_eq!(figures(&["--communication-pattern", "auto"]), (json!(["100", "100", "50"]), String::new()));
+    assert_eq!(figures(&["--communication-pattern", "^nvshmem"]), (json!(["100", "100", "50"]), String::new()));
+}
+
+#[test]
+fn a_file_of_metas_accelerators_names_its_option() {
+    let folder = scratch();
+    let event = json!({"ph": "X", "cat": "mtia_ccp_events", "name": "fc", "pid": 0, "tid": 1, "ts": 0, "dur": 5,
+                       "args": {"device": 0, "stream": 1}});
+    fs::write(folder.join("mtia.json"), json!([event]).to_string()).expect("written");
+    let output = run(&folder, &["breakdown", "mtia.json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("1 of category mtia_ccp_events") && err.contains("--mtia"), "{err}");
+    assert!(out(&folder, &["breakdown", "--mtia", "--format", "csv", "mtia.json"]).contains("5,5,0,0"));
 }

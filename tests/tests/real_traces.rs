@@ -1,13 +1,13 @@
 //! The 28 real traces against figures of two independent programs, to the nanosecond, and cases from issues of other tools.
-//! Without the folder each says that it was not run.
+//! Without the folder each says that it was not run; cases from reports on this project also stand in `tests/data` and always run.
 
 use graphalg_tests::needs::real_traces;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-use trace::analysis::Merged;
+use trace::analysis::ClassIntervals;
 use trace::interval::pieces;
-use trace::{Class, Device, Options, Recording, read};
+use trace::{Class, Device, Options, Recording, Rules, read};
 
 fn document(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).expect("readable");
@@ -15,12 +15,12 @@ fn document(path: &Path) -> Value {
 }
 
 fn count(device: &Device, class: Class) -> usize {
-    device.works.iter().filter(|work| work.class == class).count()
+    device.events.iter().filter(|event| event.class == class).count()
 }
 
 /// A device in the form of `expected.json`, without the percentages.
 fn figures(device: &Device, recording: &Recording) -> Value {
-    let lists = Merged::of(&device.works);
+    let lists = ClassIntervals::of(&device.events);
     let of = lists.figures();
     let mut exclusive: HashMap<String, i64> = HashMap::new();
     pieces([&lists.computation, &lists.communication, &lists.memory], |piece, on| {
@@ -33,7 +33,8 @@ fn figures(device: &Device, recording: &Recording) -> Value {
         let name = if names.is_empty() { "idle".into() } else { names.join("+") };
         *exclusive.entry(name).or_default() += piece.length();
     });
-    let mut streams: Vec<String> = device.works.iter().map(|work| recording.stream(work.stream).to_string()).collect();
+    let mut streams: Vec<String> =
+        device.events.iter().map(|event| recording.stream(event.stream).to_string()).collect();
     streams.sort();
     streams.dedup();
     json!({
@@ -54,7 +55,7 @@ fn figures(device: &Device, recording: &Recording) -> Value {
             "computation": count(device, Class::Computation),
             "communication": count(device, Class::Communication),
             "memory": count(device, Class::Memory),
-            "zero_length": device.works.iter().filter(|work| work.start_ns == work.end_ns).count(),
+            "zero_length": device.events.iter().filter(|event| event.start_ns == event.end_ns).count(),
             "streams": streams.len(),
             "negative_length_dropped": device.dropped_negative,
         },
@@ -163,5 +164,62 @@ fn every_case_from_issues_of_other_tools_comes_out() {
         let says = |word: &str| recording.warnings.iter().any(|warning| warning.contains(word));
         assert_eq!(says("cover several later events"), id == "overflowing_duration_same_stream", "{id}");
         assert_eq!(says("times were lost"), id == "zero_time_stamps", "{id}: {:?}", recording.warnings);
+    }
+}
+
+/// Each case as its own file, read with its options, in the forms that a list of events has.
+fn check_reports(cases: &Value) {
+    assert_eq!(cases["schema"], "trace-report-cases/1");
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = scratch.path().join("trace.json");
+    for case in cases["cases"].as_array().expect("cases") {
+        let name = case["name"].as_str().expect("a name");
+        let arguments: Vec<&str> = case["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let patterns: Vec<String> = match arguments[..] {
+            [] => vec![],
+            ["--communication-pattern", pattern] => vec![pattern.to_owned()],
+            _ => panic!("{name}: {arguments:?}: teach this test what they mean"),
+        };
+        let options = Options { rules: Rules::with_patterns(&patterns).expect("patterns"), ..Options::default() };
+        let mark = if case["bom"] == true { "\u{feff}" } else { "" };
+        for document in [json!({"traceEvents": case["events"]}), case["events"].clone()] {
+            std::fs::write(&path, format!("{mark}{document}")).expect("written");
+            let recording = read(&path, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let wanted = case["want"].as_object().expect("devices");
+            assert_eq!(recording.devices.len(), wanted.len(), "{name}: {:?}", recording.warnings);
+            for device in &recording.devices {
+                let found = figures(device, &recording);
+                let (breakdown, overlap) = (&found["temporal_breakdown"], &found["overlap_analysis"]);
+                for (key, us) in wanted[&device.id.to_string()].as_object().expect("figures") {
+                    let ours = match key.as_str() {
+                        "kernel" => &breakdown["kernel_time_ns"],
+                        "compute" => &breakdown["compute_time_ns"],
+                        "non_compute" => &breakdown["non_compute_time_ns"],
+                        "idle" => &breakdown["idle_time_ns"],
+                        "comm" => &overlap["comm_time_ns"],
+                        "overlap" => &overlap["overlap_time_ns"],
+                        other => panic!("{name}: {other}: teach this test what it means"),
+                    };
+                    let us = us.as_f64().expect("a time");
+                    assert_eq!(ours.as_i64().expect("a time"), (us * 1000.0).round() as i64, "{name}: {key}");
+                }
+            }
+            let warns = recording.warnings.iter().any(|warning| warning.contains("--communication-pattern"));
+            assert_eq!(warns, case["warn"] == true, "{name}: {:?}", recording.warnings);
+            assert_eq!(recording.warnings.len(), usize::from(warns), "{name}: {:?}", recording.warnings);
+        }
+    }
+}
+
+#[test]
+fn every_case_from_reports_comes_out() {
+    check_reports(&document(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/trace_report_cases.json")));
+    let Some(folder) = real_traces("real_traces::every_case_from_reports_comes_out (the shared copy)") else { return };
+    let shared = folder.join("report_cases.json");
+    if shared.is_file() {
+        check_reports(&document(&shared));
+    } else {
+        let test = "real_traces::every_case_from_reports_comes_out (the shared copy)";
+        graphalg_tests::needs::not_run(test, "report_cases.json in the folder of real traces");
     }
 }

@@ -1,4 +1,5 @@
-//! The record.
+//! The record of everything observable: one `Activity` says what happened, on which rank, device and thread, from when to when.
+//! Our own runs record activities, and [`crate::chrome`] writes them; files of other tools are read into [`crate::Recording`] instead.
 
 use crate::names::{Detail, Index, Name};
 

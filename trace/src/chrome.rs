@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
                 io::ErrorKind::InvalidInput,
                 format!(
                     "`{name}` from {start_ns} to {end_ns} ns does not follow what ended in its lane at {free_from} ns; \
-                     give overlapping work lanes of its own"
+                     give overlapping event lanes of its own"
                 ),
             ));
         }

@@ -1,4 +1,5 @@
-//! Which events are work of a device, and of which class: the rules of docs/schemas.md ("Trace analysis").
+//! This module decides which events are work of a device (by their category) and of which class they are (by category, then by name).
+//! The rules are those of docs/schemas.md, "Trace analysis".
 
 use crate::error::{Error, Result};
 use crate::names::{Name, Names};

@@ -1,11 +1,11 @@
-//! The schema `graphalg-trace/1`: what `harness trace --format json` writes. A change of a field bumps the number, docs/schemas.md and the
-//! snapshots. Formulas stand in docs/schemas.md.
+//! This file is the schema `graphalg-trace/1`, which `harness trace --format json` writes. A change of a field bumps the number and changes
+//! docs/schemas.md, where the formulas stand, and the snapshots.
 
 use crate::analysis::{
-    Breakdown, Collective, Comparison, Figures, IdleCauses, KernelTotal, Merged, Overlap, collectives, compare,
+    Breakdown, ClassIntervals, Collective, Comparison, Figures, IdleCauses, KernelTotal, Overlap, collectives, compare,
     idle_causes, kernel_totals,
 };
-use crate::recording::{Class, Device, Label, Recording, Work};
+use crate::recording::{Class, Device, DeviceEvent, Label, Recording};
 use crate::time::Microseconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ pub struct EventCounts {
 
 impl EventCounts {
     fn of(device: &Device) -> EventCounts {
-        let count = |class| device.works.iter().filter(|work| work.class == class).count() as u64;
+        let count = |class| device.events.iter().filter(|event| event.class == class).count() as u64;
         EventCounts {
             computation: count(Class::Computation),
             communication: count(Class::Communication),
@@ -209,7 +209,7 @@ impl From<IdleCauses> for IdleReport {
     }
 }
 
-/// All works of one class and name.
+/// All device events of one class and name.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the formulas of docs/schemas.md")]
@@ -312,34 +312,34 @@ impl FileReport {
 
 impl DeviceReport {
     fn of(device: &Device, recording: &Recording, parts: Parts) -> DeviceReport {
-        let lists = Merged::of(&device.works);
+        let lists = ClassIntervals::of(&device.events);
         let figures = lists.figures();
         DeviceReport {
             device: device.id.clone(),
             temporal_breakdown: parts.breakdown.then(|| figures.breakdown.into()),
             overlap_analysis: parts.overlap.then(|| figures.overlap.into()),
             events: EventCounts::of(device),
-            steps: parts.by_step.then(|| steps(&device.works, recording, parts)),
-            idle_causes: parts.summary.then(|| idle_causes(&device.works, &lists).into()),
-            kernels: parts
-                .summary
-                .then(|| kernel_totals(&device.works).iter().map(|total| KernelReport::of(total, recording)).collect()),
+            steps: parts.by_step.then(|| steps(&device.events, recording, parts)),
+            idle_causes: parts.summary.then(|| idle_causes(&device.events, &lists).into()),
+            kernels: parts.summary.then(|| {
+                kernel_totals(&device.events).iter().map(|total| KernelReport::of(total, recording)).collect()
+            }),
             collectives: parts.summary.then(|| {
-                collectives(&device.works, &lists, &recording.names).into_iter().map(CollectiveReport::from).collect()
+                collectives(&device.events, &lists, &recording.names).into_iter().map(CollectiveReport::from).collect()
             }),
         }
     }
 }
 
-fn steps(works: &[Work], recording: &Recording, parts: Parts) -> Vec<StepReport> {
-    let mut by_step: BTreeMap<i64, Vec<&Work>> = BTreeMap::new();
-    for work in works {
-        if let Some(place) = work.step() {
-            by_step.entry(recording.step_label(place)).or_default().push(work);
+fn steps(events: &[DeviceEvent], recording: &Recording, parts: Parts) -> Vec<StepReport> {
+    let mut by_step: BTreeMap<i64, Vec<&DeviceEvent>> = BTreeMap::new();
+    for event in events {
+        if let Some(place) = event.step() {
+            by_step.entry(recording.step_label(place)).or_default().push(event);
         }
     }
-    let report = |(step, works): (i64, Vec<&Work>)| {
-        let figures = Figures::of(works);
+    let report = |(step, events): (i64, Vec<&DeviceEvent>)| {
+        let figures = Figures::of(events);
         let span = figures.span?;
         Some(StepReport {
             step,

@@ -1,8 +1,8 @@
-//! Activities: the one record of everything observable (operators, exchanges, copies, calls, markers), and what reads and
-//! writes them: a writer of Chrome traces, readers of traces of many tools, and the analysis of where devices' time went.
+//! This crate reads traces of GPUs and other devices and tells where the time of each device went. It also holds [`Activity`], the one record
+//! of everything observable in our own runs (operators, exchanges, copies, calls, markers), and writes Chrome traces of it.
 //!
-//! The way of an analysis: [`read`] turns a file into a [`Recording`] (devices with their work), [`analysis`] turns each device's
-//! work into figures by the algebra of [`interval`], [`document`] is what programs read. Formulas: docs/schemas.md, "Trace analysis".
+//! An analysis goes like this: [`read`] turns a file into a [`Recording`] (devices with their events), [`analysis`] turns each device's
+//! events into figures by the algebra of [`interval`], [`document`] is what programs read. Formulas: docs/schemas.md, "Trace analysis".
 //!
 //! Modules are declared from the lowest floor up: each imports only from modules above it in this list, here and in every folder.
 
@@ -24,6 +24,6 @@ pub use classify::Rules;
 pub use error::{Error, Result};
 pub use json::{Count, Repairs};
 pub use names::{Detail, Index, Name, Names};
-pub use recording::{Class, Device, Label, Recording, StepRange, Work};
+pub use recording::{Class, Device, DeviceEvent, Label, Recording, StepRange};
 pub use source::{Options, read};
 pub use time::{Microseconds, nanoseconds};

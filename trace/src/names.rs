@@ -1,4 +1,4 @@
-//! Text and attributes of activities, each kept once.
+//! Texts and attributes are kept once each, in a table; activities and device events hold small numbers that stand for them.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;

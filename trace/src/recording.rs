@@ -1,6 +1,6 @@
-//! What a file says about devices, in memory: the device's work and little else.
+//! A `Recording` is what a file says about devices, in memory: the events of each device and little else.
 //!
-//! A work takes 48 bytes. Names, streams and collectives are kept once. Launches (16 bytes a call) are kept only when asked for.
+//! A device event takes 48 bytes. Names, streams and collectives are kept once. Launches (16 bytes a call) are kept only when asked for.
 
 use crate::interval::Interval;
 use crate::json::Repairs;
@@ -35,7 +35,7 @@ impl Class {
 
 /// One thing that a device did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Work {
+pub struct DeviceEvent {
     /// When it began, in ns of the file's clock.
     pub start_ns: i64,
     /// When it ended, not before it began.
@@ -52,15 +52,15 @@ pub struct Work {
     pub class: Class,
 }
 
-const _: () = assert!(size_of::<Work>() <= 48);
+const _: () = assert!(size_of::<DeviceEvent>() <= 48);
 
 /// No launch is known.
 pub(crate) const NO_LAUNCH: i64 = i64::MIN;
 const NONE: u32 = u32::MAX;
 
-impl Work {
-    pub(crate) fn new(class: Class, name: Name, stream: u32, start_ns: i64, end_ns: i64) -> Work {
-        Work { start_ns, end_ns, launch: NO_LAUNCH, name, stream, collective: NONE, step: NONE, class }
+impl DeviceEvent {
+    pub(crate) fn new(class: Class, name: Name, stream: u32, start_ns: i64, end_ns: i64) -> DeviceEvent {
+        DeviceEvent { start_ns, end_ns, launch: NO_LAUNCH, name, stream, collective: NONE, step: NONE, class }
     }
 
     /// From its start to its end.
@@ -123,7 +123,7 @@ pub struct Device {
     /// Which device.
     pub id: Label,
     /// What it did; in order of start and end once the file is read.
-    pub works: Vec<Work>,
+    pub events: Vec<DeviceEvent>,
     /// Events that were left out because they end before they begin.
     pub dropped_negative: u64,
     /// Events that were left out because they begin at 0 and take no time: their times were lost.
@@ -154,7 +154,7 @@ pub struct Recording {
     pub repairs: Repairs,
     /// What a reader of the figures should know, in sentences.
     pub warnings: Vec<String>,
-    /// Numbers of steps that works refer to.
+    /// Numbers of steps that events refer to.
     pub(crate) step_labels: Vec<i64>,
     pub(crate) ranges: Vec<StepRange>,
     pub(crate) launches: Vec<(i64, i64)>,
@@ -188,7 +188,7 @@ impl Recording {
                     self.by_id.insert(id.clone(), self.devices.len());
                     self.devices.push(Device {
                         id: id.clone(),
-                        works: Vec::new(),
+                        events: Vec::new(),
                         dropped_negative: 0,
                         dropped_zero_stamp: 0,
                         dropped_unreadable: 0,
@@ -217,19 +217,27 @@ impl Recording {
         &self.streams.all[number as usize]
     }
 
-    /// The number of the step at a place that [`Work::step`] gave.
+    /// The number of the step at a place that [`DeviceEvent::step`] gave.
     pub fn step_label(&self, place: usize) -> i64 {
         self.step_labels[place]
     }
 
-    /// Keeps only work of these steps; how many works of other steps or of none were left out.
+    /// The numbers of all steps that the file names, in order, whether devices worked in them or not.
+    pub fn steps(&self) -> Vec<i64> {
+        let mut steps = self.step_labels.clone();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Keeps only events of these steps; how many events of other steps or of none were left out.
     pub fn keep_steps(&mut self, steps: std::ops::RangeInclusive<i64>) -> u64 {
         let labels = &self.step_labels;
         let mut left_out = 0;
         for device in &mut self.devices {
-            let before = device.works.len();
-            device.works.retain(|work| work.step().is_some_and(|place| steps.contains(&labels[place])));
-            left_out += (before - device.works.len()) as u64;
+            let before = device.events.len();
+            device.events.retain(|event| event.step().is_some_and(|place| steps.contains(&labels[place])));
+            left_out += (before - device.events.len()) as u64;
         }
         left_out
     }
@@ -242,31 +250,32 @@ impl Recording {
         })
     }
 
-    /// Takes in a work, unless its times say that it must be left out.
-    pub(crate) fn add(&mut self, id: &Label, work: Work) {
+    /// Takes in an event of a device, unless its times say that it must be left out.
+    pub(crate) fn add(&mut self, id: &Label, event: DeviceEvent) {
         let device = self.device(id);
-        if work.end_ns < work.start_ns {
+        if event.end_ns < event.start_ns {
             device.dropped_negative += 1;
-        } else if work.start_ns == 0 && work.end_ns == 0 {
+        } else if event.start_ns == 0 && event.end_ns == 0 {
             device.dropped_zero_stamp += 1;
         } else {
-            device.works.push(work);
+            device.events.push(event);
         }
     }
 
-    /// The call that launched each work, by what they share; then order. Devices come by id.
-    pub(crate) fn settle(&mut self) {
+    /// To be called when the file is read: finds the call that launched each event, by the number that they share, and the step of each;
+    /// brings events into the order of time, and devices into that of their ids.
+    pub(crate) fn finish(&mut self) {
         self.launches.sort_unstable();
         // Of calls that share a number the first one launched; a later one waited.
         self.launches.dedup_by_key(|launch| launch.0);
         for device in &mut self.devices {
-            for work in &mut device.works {
-                let found = self.launches.binary_search_by_key(&work.launch, |launch| launch.0);
-                work.launch = found.map_or(NO_LAUNCH, |place| self.launches[place].1);
+            for event in &mut device.events {
+                let found = self.launches.binary_search_by_key(&event.launch, |launch| launch.0);
+                event.launch = found.map_or(NO_LAUNCH, |place| self.launches[place].1);
             }
-            let key = |work: &Work| (work.start_ns, work.end_ns, work.class, work.name, work.stream);
-            if !device.works.is_sorted_by_key(key) {
-                device.works.sort_unstable_by_key(key);
+            let key = |event: &DeviceEvent| (event.start_ns, event.end_ns, event.class, event.name, event.stream);
+            if !device.events.is_sorted_by_key(key) {
+                device.events.sort_unstable_by_key(key);
             }
         }
         self.launches = Vec::new();
@@ -276,7 +285,7 @@ impl Recording {
         self.assign_steps();
     }
 
-    /// Works without a step of their own belong to the range that holds their launch, or, without a launch, their start.
+    /// Events without a step of their own belong to the range that holds their launch, or, without a launch, their start.
     fn assign_steps(&mut self) {
         if self.ranges.is_empty() {
             return;
@@ -285,12 +294,12 @@ impl Recording {
         ranges.sort_by_key(|range| (range.range.start, range.step));
         ranges.dedup();
         let places: Vec<usize> = ranges.iter().map(|range| self.step_place(range.step)).collect();
-        for work in self.devices.iter_mut().flat_map(|device| &mut device.works) {
-            if work.step().is_none() {
-                let at = work.launch_ns().unwrap_or(work.start_ns);
+        for event in self.devices.iter_mut().flat_map(|device| &mut device.events) {
+            if event.step().is_none() {
+                let at = event.launch_ns().unwrap_or(event.start_ns);
                 let before = ranges.partition_point(|range| range.range.start <= at);
                 let holds = before.checked_sub(1).filter(|&place| at < ranges[place].range.end);
-                work.set_step(holds.map(|place| places[place]));
+                event.set_step(holds.map(|place| places[place]));
             }
         }
         self.ranges = ranges;

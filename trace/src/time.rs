@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use std::fmt;
 
 /// Times with a larger magnitude are not read, so that no difference of two overflows: 146 years either way.
-pub(crate) const LARGEST_NS: i64 = (1 << 62) - 1;
+pub(crate) const MAX_NS: i64 = (1 << 62) - 1;
 
 /// Nanoseconds, shown and read as microseconds: three decimals as text, at most three as a JSON number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -70,7 +70,7 @@ impl Exact {
     pub(crate) fn rounded(self) -> Option<i64> {
         let is_up = self.rest > UNIT / 2 || self.rest == UNIT / 2 && self.whole & 1 == 1;
         let whole = self.whole + i64::from(is_up);
-        (-LARGEST_NS..=LARGEST_NS).contains(&whole).then_some(whole)
+        (-MAX_NS..=MAX_NS).contains(&whole).then_some(whole)
     }
 
     /// The number if it is an integer.
@@ -86,7 +86,7 @@ impl Exact {
     }
 
     fn signed(self, is_negative: bool) -> Option<Exact> {
-        match (self.whole <= LARGEST_NS, is_negative) {
+        match (self.whole <= MAX_NS, is_negative) {
             (false, _) => None,
             (true, false) => Some(self),
             (true, true) if self.rest == 0 => Some(Exact { whole: -self.whole, rest: 0 }),
@@ -210,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(ns in -LARGEST_NS..LARGEST_NS) {
+        fn what_is_shown_reads_back(ns in -MAX_NS..MAX_NS) {
             prop_assert_eq!(nanoseconds(Microseconds(ns).to_string().as_bytes()), Some(ns));
             prop_assert_eq!(nanoseconds(Microseconds(ns).shortest().as_bytes()), Some(ns));
         }

@@ -4,10 +4,10 @@
 //! arguments. With `N_c` the time of collective `c`: `time = |N_c|`, `exposed = |N_c| - |N_c n C|`. Collectives that overlap each other
 //! count each, so sums over them may exceed the device's communication time.
 
-use super::figures::Merged;
+use super::figures::ClassIntervals;
 use crate::interval::{length, merged, shared};
 use crate::names::Names;
-use crate::recording::{Class, Work};
+use crate::recording::{Class, DeviceEvent};
 use std::collections::BTreeMap;
 
 /// One collective on one device.
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct Collective {
     /// Its name.
     pub name: String,
-    /// Works of it.
+    /// Events of it.
     pub count: u64,
     /// Time in which it was on, in ns.
     pub time_ns: i64,
@@ -23,15 +23,15 @@ pub struct Collective {
     pub exposed_ns: i64,
 }
 
-/// The collectives of works, the most exposed first. `lists` is of the same works.
-pub fn collectives(works: &[Work], lists: &Merged, names: &Names) -> Vec<Collective> {
+/// The collectives among events, the most exposed first. `lists` is of the same events.
+pub fn collectives(events: &[DeviceEvent], lists: &ClassIntervals, names: &Names) -> Vec<Collective> {
     let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for work in works.iter().filter(|work| work.class == Class::Communication) {
-        let name = match work.collective() {
+    for event in events.iter().filter(|event| event.class == Class::Communication) {
+        let name = match event.collective() {
             Some(collective) => names.text(collective),
-            None => without_arguments(names.text(work.name)),
+            None => without_arguments(names.text(event.name)),
         };
-        by_name.entry(name).or_default().push(work.interval());
+        by_name.entry(name).or_default().push(event.interval());
     }
     let total = |(name, intervals): (&str, Vec<_>)| {
         let count = intervals.len() as u64;

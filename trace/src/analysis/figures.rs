@@ -6,11 +6,11 @@
 //! Results do not depend on the order of events, on splitting or repeating one, or on the clock's zero.
 
 use crate::interval::{Interval, length, merged, shared, union};
-use crate::recording::{Class, Work};
+use crate::recording::{Class, DeviceEvent};
 
 /// The time of a device as merged lists by class.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Merged {
+pub struct ClassIntervals {
     /// `C`.
     pub computation: Vec<Interval>,
     /// `N`.
@@ -19,24 +19,28 @@ pub struct Merged {
     pub memory: Vec<Interval>,
 }
 
-impl Merged {
-    /// Of works in any order; in order of their starts it costs no sort.
-    pub fn of<'a>(works: impl IntoIterator<Item = &'a Work>) -> Merged {
-        let mut lists = Merged::default();
-        for work in works {
-            let list = match work.class {
+impl ClassIntervals {
+    /// Of events in any order; in order of their starts it costs no sort.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a DeviceEvent>) -> ClassIntervals {
+        let mut lists = ClassIntervals::default();
+        for event in events {
+            let list = match event.class {
                 Class::Computation => &mut lists.computation,
                 Class::Communication => &mut lists.communication,
                 Class::Memory => &mut lists.memory,
             };
-            let next = work.interval();
+            let next = event.interval();
             match list.last_mut() {
                 Some(last) if last.start <= next.start && next.start <= last.end => last.end = last.end.max(next.end),
                 _ => list.push(next),
             }
         }
-        let Merged { computation, communication, memory } = lists;
-        Merged { computation: merged(computation), communication: merged(communication), memory: merged(memory) }
+        let ClassIntervals { computation, communication, memory } = lists;
+        ClassIntervals {
+            computation: merged(computation),
+            communication: merged(communication),
+            memory: merged(memory),
+        }
     }
 
     /// `N u M`.
@@ -72,7 +76,7 @@ impl Merged {
     }
 }
 
-/// Both analyses of some work.
+/// Both analyses of some events.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Figures {
     /// From the first start to the last end; none without work.
@@ -84,9 +88,9 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Of works in any order.
-    pub fn of<'a>(works: impl IntoIterator<Item = &'a Work>) -> Figures {
-        Merged::of(works).figures()
+    /// Of events in any order.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a DeviceEvent>) -> Figures {
+        ClassIntervals::of(events).figures()
     }
 }
 
@@ -145,13 +149,13 @@ pub(super) mod tests {
     const C: Class = Class::Computation;
     const N: Class = Class::Communication;
 
-    pub(in crate::analysis) fn works(rows: &[(Class, i64, i64)]) -> Vec<Work> {
+    pub(in crate::analysis) fn events(rows: &[(Class, i64, i64)]) -> Vec<DeviceEvent> {
         let name = Names::default().name("k");
-        rows.iter().map(|&(class, start, end)| Work::new(class, name, 0, start, end)).collect()
+        rows.iter().map(|&(class, start, end)| DeviceEvent::new(class, name, 0, start, end)).collect()
     }
 
     fn check(rows: &[(Class, i64, i64)], breakdown: [i64; 4], overlap: [i64; 3]) {
-        let figures = Figures::of(&works(rows));
+        let figures = Figures::of(&events(rows));
         let [kernel_ns, compute_ns, non_compute_ns, idle_ns] = breakdown;
         let [comp_ns, comm_ns, overlap_ns] = overlap;
         assert_eq!(figures.breakdown, Breakdown { kernel_ns, compute_ns, non_compute_ns, idle_ns }, "{rows:?}");
@@ -164,7 +168,7 @@ pub(super) mod tests {
         check(&[(C, 0, 100), (N, 80, 120)], [120, 100, 20, 0], [100, 40, 20]);
         check(&[(C, 1, 5), (N, 5, 8)], [7, 4, 3, 0], [4, 3, 0]);
         check(&[], [0; 4], [0; 3]);
-        let figures = Figures::of(&works(&[(C, 0, 40), (C, 45, 80), (N, 10, 50), (N, 55, 70)]));
+        let figures = Figures::of(&events(&[(C, 0, 40), (C, 45, 80), (N, 10, 50), (N, 55, 70)]));
         assert_eq!(figures.overlap.ratio_of_union_percent(), Some(62.5));
         assert!((figures.overlap.hidden_percent().expect("communication") - 90.909_090_909).abs() < 1e-8);
         assert_eq!(Overlap::default().hidden_percent(), None);
@@ -188,7 +192,7 @@ pub(super) mod tests {
     proptest! {
         #[test]
         fn parts_add_up(rows in rows()) {
-            let Figures { breakdown, overlap, .. } = Figures::of(&works(&rows));
+            let Figures { breakdown, overlap, .. } = Figures::of(&events(&rows));
             let Breakdown { kernel_ns, compute_ns, non_compute_ns, idle_ns } = breakdown;
             prop_assert_eq!(compute_ns + non_compute_ns + idle_ns, kernel_ns);
             prop_assert_eq!(compute_ns, overlap.comp_ns);
@@ -203,7 +207,7 @@ pub(super) mod tests {
             for place in (1..other.len()).rev() {
                 other.swap(place, rng.random_range(0..=place));
             }
-            prop_assert_eq!(Figures::of(&works(&rows)), Figures::of(&works(&other)));
+            prop_assert_eq!(Figures::of(&events(&rows)), Figures::of(&events(&other)));
         }
 
         #[test]
@@ -214,15 +218,15 @@ pub(super) mod tests {
             split[pick % rows.len()] = (class, start, cut);
             split.push((class, cut, end));
             let repeated = [&rows[..], &[(class, start, end)]].concat();
-            let expected = Figures::of(&works(&rows));
-            prop_assert_eq!(Figures::of(&works(&split)), expected);
-            prop_assert_eq!(Figures::of(&works(&repeated)), expected);
+            let expected = Figures::of(&events(&rows));
+            prop_assert_eq!(Figures::of(&events(&split)), expected);
+            prop_assert_eq!(Figures::of(&events(&repeated)), expected);
         }
 
         #[test]
         fn the_clocks_zero_does_not_matter(rows in rows(), by in -1_000_000_i64..1_000_000) {
             let moved: Vec<_> = rows.iter().map(|&(class, start, end)| (class, start + by, end + by)).collect();
-            let (here, there) = (Figures::of(&works(&rows)), Figures::of(&works(&moved)));
+            let (here, there) = (Figures::of(&events(&rows)), Figures::of(&events(&moved)));
             prop_assert_eq!((here.breakdown, here.overlap), (there.breakdown, there.overlap));
         }
     }

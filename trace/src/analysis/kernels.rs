@@ -1,10 +1,10 @@
-//! What a device spent its work on, by class and name. Sums of durations: work that overlaps counts each time.
+//! Totals by class and name tell what a device spent its time on. They are sums of durations, so events that overlap count each.
 
 use crate::names::Name;
-use crate::recording::{Class, Work};
+use crate::recording::{Class, DeviceEvent};
 use std::collections::HashMap;
 
-/// All works of a class that have one name.
+/// All events of a class that have one name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelTotal {
     /// The class.
@@ -30,10 +30,10 @@ impl KernelTotal {
 }
 
 /// The totals, by class and then from the largest sum down.
-pub fn kernel_totals<'a>(works: impl IntoIterator<Item = &'a Work>) -> Vec<KernelTotal> {
+pub fn kernel_totals<'a>(events: impl IntoIterator<Item = &'a DeviceEvent>) -> Vec<KernelTotal> {
     let mut totals: HashMap<(Class, Name), KernelTotal> = HashMap::new();
-    for work in works {
-        let (class, name, length) = (work.class, work.name, work.interval().length());
+    for event in events {
+        let (class, name, length) = (event.class, event.name, event.interval().length());
         let none = KernelTotal { class, name, count: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: 0 };
         let total = totals.entry((class, name)).or_insert(none);
         total.count += 1;

@@ -7,11 +7,13 @@ mod collectives;
 mod idle;
 mod kernels;
 mod ranks;
+mod stragglers;
 mod timeline;
 
 pub use collectives::{Collective, collectives};
-pub use figures::{Breakdown, Figures, Merged, Overlap, percent};
+pub use figures::{Breakdown, ClassIntervals, Figures, Overlap, percent};
 pub use idle::{IdleCauses, idle_causes};
 pub use kernels::{KernelTotal, kernel_totals};
 pub use ranks::{Comparison, compare};
+pub use stragglers::{StepSpread, Stragglers, stragglers};
 pub use timeline::{Bin, bins};

@@ -1,4 +1,4 @@
-//! Ranks beside each other: for each figure the least, the largest, and the spread between them.
+//! Ranks are compared here: for each figure the least, the largest, and the spread between them.
 
 use super::figures::{Figures, percent};
 

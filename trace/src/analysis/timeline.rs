@@ -1,6 +1,6 @@
-//! A device's time cut into equal bins, for pictures: what was on in each.
+//! For pictures, a device's time is cut into equal bins, and each bin tells for how long which classes were on.
 
-use super::figures::Merged;
+use super::figures::ClassIntervals;
 use crate::interval::{Interval, pieces};
 
 /// How long what was on in a bin, in ns. The five add up to the bin, except beyond the last work.
@@ -19,7 +19,7 @@ pub struct Bin {
 }
 
 /// `count` bins of equal length over `span`.
-pub fn bins(lists: &Merged, span: Interval, count: usize) -> Vec<Bin> {
+pub fn bins(lists: &ClassIntervals, span: Interval, count: usize) -> Vec<Bin> {
     let mut bins = vec![Bin::default(); count.max(1)];
     let count = bins.len() as i128;
     let (start, length) = (i128::from(span.start), i128::from(span.length()).max(1));
@@ -61,7 +61,7 @@ mod tests {
             count in 1_usize..300,
         ) {
             let rows: Vec<_> = rows.iter().map(|&(c, s, l)| (crate::recording::Class::ALL[c], s, s + l)).collect();
-            let lists = Merged::of(&super::super::figures::tests::works(&rows));
+            let lists = ClassIntervals::of(&super::super::figures::tests::events(&rows));
             let figures = lists.figures();
             let bins = bins(&lists, figures.span.expect("work"), count);
             let sum = |of: fn(&Bin) -> i64| bins.iter().map(of).sum::<i64>();

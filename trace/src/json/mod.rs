@@ -22,9 +22,9 @@ use walk::{State, Stop, Walker};
 /// How much is read at once. Window and index together stay in a core's own cache.
 const WINDOW: usize = 128 << 10;
 /// The byte order mark of UTF-8, which a document may begin with: it says nothing.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 /// A token longer than this is taken for damage.
-const LONGEST_TOKEN: usize = 256 << 20;
+const MAX_TOKEN_BYTES: usize = 256 << 20;
 
 /// Where a document is damaged, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,7 +93,7 @@ fn read_by(
             window.resize(window.len().max(used + end), b' ');
             window[filled..used + end].fill(b' ');
             index.fill(&window[used..used + end]);
-            let part = walk::Part { text: &window[used..used + end], offset: offset + used as u64, is_last };
+            let part = walk::WindowText { text: &window[used..used + end], offset: offset + used as u64, is_last };
             match walker.walk(&part, &index, visitor, &mut repairs) {
                 Stop::At(at) => {
                     used = (used + at).min(filled);
@@ -118,8 +118,8 @@ fn read_by(
         }
         window.truncate(filled);
         if used == 0 {
-            if window.len() >= LONGEST_TOKEN {
-                let what = format!("a token is longer than {} MiB", LONGEST_TOKEN >> 20);
+            if window.len() >= MAX_TOKEN_BYTES {
+                let what = format!("a token is longer than {} MiB", MAX_TOKEN_BYTES >> 20);
                 return Err(Failure::Damaged(Damage { offset, what }));
             }
             window.resize(filled * 2, 0);

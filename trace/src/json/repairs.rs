@@ -1,4 +1,4 @@
-//! What was read although the grammar forbids it, counted.
+//! Repairs count what was read although the grammar of JSON forbids it.
 
 /// What was read although the grammar forbids it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

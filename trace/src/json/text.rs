@@ -1,4 +1,4 @@
-//! Strings as they stand in a document, and what they say.
+//! A string stands in a document between quotes and may have escapes; this module tells what it says, and counts what is wrong with it.
 
 use super::repairs::Repairs;
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! What a reader of JSON tells, and whom.
+//! A visitor is told what stands in a JSON document, in order, and says where damaged elements may be left out.
 
 use super::text::Text;
 

@@ -1,4 +1,4 @@
-//! The grammar of JSON over the tokens of a window. Between two windows nothing is kept but the state and the open containers.
+//! The walker follows the grammar of JSON over the tokens of a window. Between two windows nothing is kept but the state and the open containers.
 
 use super::masks::Index;
 use super::repairs::Repairs;
@@ -6,9 +6,9 @@ use super::text::{self, Text};
 use super::visitor::Visitor;
 
 /// Tokens that must be in sight for a step; the last window has none to wait for. A step takes at most five: key, colon, string.
-const SIGHT: usize = 8;
+const LOOKAHEAD_TOKENS: usize = 8;
 /// Objects and arrays within each other.
-const DEEPEST: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum State {
 }
 
 /// A window.
-pub(super) struct Part<'a> {
+pub(super) struct WindowText<'a> {
     /// Its text, a blank at the end.
     pub(super) text: &'a [u8],
     /// Where the text stands in the document.
@@ -109,7 +109,7 @@ impl Walker {
     /// Follows the grammar as far as the window shows.
     pub(super) fn walk(
         &mut self,
-        part: &Part<'_>,
+        part: &WindowText<'_>,
         index: &Index,
         visitor: &mut impl Visitor,
         repairs: &mut Repairs,
@@ -117,7 +117,7 @@ impl Walker {
         let mut odd = index.odd.iter();
         let next_odd = odd.next().copied().unwrap_or(u32::MAX);
         let mut tokens = Tokens { text: part.text, tokens: index.tokens(), odd, next_odd };
-        let end = if part.is_last { tokens.tokens.len() } else { tokens.tokens.len().saturating_sub(SIGHT) };
+        let end = if part.is_last { tokens.tokens.len() } else { tokens.tokens.len().saturating_sub(LOOKAHEAD_TOKENS) };
         let mut at = 0;
         let mut state = self.state;
         let mut in_object = self.open.last() == Some(&true);
@@ -171,7 +171,7 @@ impl Walker {
                     at += 2;
                 }
                 bracket @ (b'{' | b'[') => {
-                    if self.open.len() == DEEPEST {
+                    if self.open.len() == MAX_DEPTH {
                         return damaged(&tokens, at, "objects and arrays not more than 1000 deep");
                     }
                     in_object = bracket == b'{';

@@ -1,10 +1,10 @@
-//! Activities in memory, as a monitor or a recorder has them.
+//! This reader makes a recording of activities in memory, as a monitor or a recorder has them.
 
 use super::warnings::warn;
 use crate::activity::{Activity, Kind};
 use crate::classify::{ByName, Rules};
 use crate::names::Names;
-use crate::recording::{Class, Label, Recording, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording};
 
 impl Recording {
     /// The work of devices among activities: the same figures as from a file that holds them. Kernels are communication if `rules` say so
@@ -27,14 +27,14 @@ impl Recording {
             };
             let Some(device) = activity.device else { continue };
             let stream = recording.stream_number(activity.stream.map_or(0, |stream| i64::from(stream.get())));
-            let mut work = Work::new(class, activity.name, stream, activity.start_ns, activity.end_ns);
-            work.launch = activity.correlation.map_or(work.launch, |correlation| i64::from(correlation.get()));
-            recording.add(&Label::Number(device.get().into()), work);
+            let mut event = DeviceEvent::new(class, activity.name, stream, activity.start_ns, activity.end_ns);
+            event.launch = activity.correlation.map_or(event.launch, |correlation| i64::from(correlation.get()));
+            recording.add(&Label::Number(device.get().into()), event);
         }
         let ranks: Vec<_> = activities.iter().filter_map(|activity| activity.rank).collect();
         recording.rank =
             ranks.first().filter(|first| ranks.iter().all(|rank| rank == *first)).map(|rank| rank.get().into());
-        recording.settle();
+        recording.finish();
         warn(&mut recording);
         recording
     }
@@ -75,10 +75,10 @@ mod tests {
         ];
         let recording = Recording::of_activities(&all, &names, &Rules::default());
         let [device] = &recording.devices[..] else { panic!("one device") };
-        let of = Figures::of(&device.works);
+        let of = Figures::of(&device.events);
         assert_eq!((recording.rank, device.id.clone()), (Some(2), Label::Number(3)));
         assert_eq!((of.breakdown.compute_ns, of.breakdown.non_compute_ns, of.breakdown.idle_ns), (75, 10, 10));
         assert_eq!((of.overlap.comm_ns, of.overlap.overlap_ns), (55, 50));
-        assert_eq!(device.works.last().and_then(Work::launch_ns), Some(84));
+        assert_eq!(device.events.last().and_then(DeviceEvent::launch_ns), Some(84));
     }
 }

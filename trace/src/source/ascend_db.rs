@@ -1,5 +1,5 @@
-//! Databases of Ascend's profilers (`ascend_pytorch_profiler*.db`, `msprof*.db`) and of our monitor, which have the same tables: times in
-//! ns, texts by number.
+//! This reader takes databases of Ascend's profilers (`ascend_pytorch_profiler*.db`, `msprof*.db`) and of our monitor, which have the same
+//! tables. Times are in ns, and texts stand in a table of their own, by number.
 //!
 //! Computation: `COMPUTE_TASK_INFO` with the times of its `TASK`. Memory: tasks of type `MEMCPY_ASYNC`. Communication:
 //! `COMMUNICATION_OP`. Source: Ascend, "Profile Data File Reference (DB)".
@@ -8,7 +8,7 @@ use super::database::Database;
 use super::options::Options;
 use crate::classify::ByName;
 use crate::interval::Interval;
-use crate::recording::{Class, Label, Recording, StepRange, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording, StepRange};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
@@ -41,6 +41,7 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
             database.each(query, |row| take(row, Class::Memory, "MEMCPY_ASYNC", None, recording))?;
         }
     }
+    tell_what_is_missing(database, recording)?;
     if database.has("COMMUNICATION_OP") {
         communication(database, &text("opName"), &text("opType"), recording)?;
     }
@@ -70,6 +71,43 @@ pub(super) fn read(database: &Database, options: &Options, recording: &mut Recor
     Ok(())
 }
 
+/// Says which tasks were left out because another table does not say enough of them.
+fn tell_what_is_missing(database: &Database, recording: &mut Recording) -> rusqlite::Result<()> {
+    let (has_tasks, has_info) = (database.has("TASK"), database.has("COMPUTE_TASK_INFO"));
+    let mut say = |query: &str, what: &str| {
+        database.each(query, |row| {
+            let count: i64 = row.get(0)?;
+            if count > 0 {
+                recording.warnings.push(format!("{count} {what}"));
+            }
+            Ok(())
+        })
+    };
+    match (has_tasks, has_info) {
+        (true, true) => say(
+            "SELECT COUNT(*) FROM COMPUTE_TASK_INFO \
+             WHERE globalTaskId NOT IN (SELECT globalTaskId FROM TASK WHERE globalTaskId IS NOT NULL)",
+            "rows of COMPUTE_TASK_INFO were left out: no row of TASK has their times",
+        )?,
+        (false, true) => say(
+            "SELECT COUNT(*) FROM COMPUTE_TASK_INFO",
+            "rows of COMPUTE_TASK_INFO were left out: the file has no table TASK with their times",
+        )?,
+        (true, false) => say(
+            "SELECT COUNT(*) FROM TASK",
+            "rows of TASK: the file has no table COMPUTE_TASK_INFO that tells which of them are computation, so none are",
+        )?,
+        (false, false) => {}
+    }
+    if has_tasks && !database.has("STRING_IDS") {
+        say(
+            "SELECT COUNT(*) FROM TASK",
+            "rows of TASK: the file has no table STRING_IDS, so tasks have no names, and copies are not told from other tasks",
+        )?;
+    }
+    Ok(())
+}
+
 /// Operations of communication. Older files do not say on which device: then it is the device of a task with the same connection,
 /// or else the only one of the file.
 fn communication(database: &Database, name: &str, kind: &str, recording: &mut Recording) -> rusqlite::Result<()> {
@@ -88,19 +126,19 @@ fn communication(database: &Database, name: &str, kind: &str, recording: &mut Re
     let query = format!(
         "SELECT startNs, endNs, COALESCE({device}, {connected}, {only}), 0, connectionId, {name}, {kind} FROM COMMUNICATION_OP AS op"
     );
-    let mut homeless = 0_u64;
+    let mut without_device = 0_u64;
     database.each(&query, |row| {
         if row.get::<_, Option<i64>>(2)?.is_none() {
-            homeless += 1;
+            without_device += 1;
             return Ok(());
         }
         let name = row.get::<_, Option<String>>(5)?.unwrap_or_else(|| "communication".into());
         let collective: Option<String> = row.get(6)?;
         take(row, Class::Communication, &name, collective.as_deref(), recording)
     })?;
-    if homeless > 0 {
+    if without_device > 0 {
         recording.warnings.push(format!(
-            "{homeless} operations of communication were left out: the file does not say on which device"
+            "{without_device} operations of communication were left out: the file does not say on which device"
         ));
     }
     Ok(())
@@ -120,11 +158,11 @@ fn take(
     };
     let (name, stream) =
         (recording.names.name(name), recording.stream_number(row.get::<_, Option<i64>>(3)?.unwrap_or(0)));
-    let mut work = Work::new(class, name, stream, start, end);
-    work.launch = row.get::<_, Option<i64>>(4)?.unwrap_or(work.launch);
+    let mut event = DeviceEvent::new(class, name, stream, start, end);
+    event.launch = row.get::<_, Option<i64>>(4)?.unwrap_or(event.launch);
     if let Some(collective) = collective {
-        work.set_collective(recording.names.name(collective));
+        event.set_collective(recording.names.name(collective));
     }
-    recording.add(&id, work);
+    recording.add(&id, event);
     Ok(())
 }

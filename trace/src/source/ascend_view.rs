@@ -1,11 +1,11 @@
-//! Device rows of Ascend's `trace_view.json`. They have no category: the name of their process tells what they are, and it may
+//! This module keeps device rows of Ascend's `trace_view.json`. They have no category: the name of their process tells what they are, and it may
 //! stand behind them, so rows wait until it is known.
 //!
 //! `Ascend Hardware`: work of the device, `MEMCPY*` is memory; waits (`EVENT_*`, `NOTIFY_*`) are none. `HCCL` and `Communication`:
 //! communication of the device whose hardware process is in the file. Rows of other processes belong to the host.
 
 use crate::classify::{ByName, Rules};
-use crate::recording::{Class, Label, Recording, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording};
 use std::collections::BTreeMap;
 
 /// What a process is for.
@@ -28,7 +28,7 @@ impl Role {
 
 #[derive(Default, Debug)]
 struct Held {
-    works: Vec<Work>,
+    events: Vec<DeviceEvent>,
     unreadable: u64,
 }
 
@@ -49,14 +49,14 @@ impl Processes {
     }
 
     /// Keeps a row (none: its times cannot be read).
-    pub(super) fn hold(&mut self, process: Label, work: Option<Work>, is_wait: bool) {
+    pub(super) fn hold(&mut self, process: Label, event: Option<DeviceEvent>, is_wait: bool) {
         let role = self.roles.get(&process);
         if role == Some(&Role::Other) || is_wait && role != Some(&Role::Communication) {
             return;
         }
         let held = self.held.entry(process).or_default();
-        match work {
-            Some(work) => held.works.push(work),
+        match event {
+            Some(event) => held.events.push(event),
             None => held.unreadable += 1,
         }
     }
@@ -69,8 +69,8 @@ impl Processes {
             let Some(&role) = self.roles.get(&process) else {
                 recording.warnings.push(format!(
                     "{} rows with a stream or a model (process {process}) were left out: the file does not name their process, so \
-                     whether they are work of a device is not known",
-                    held.works.len() as u64 + held.unreadable
+                     whether they are event of a device is not known",
+                    held.events.len() as u64 + held.unreadable
                 ));
                 continue;
             };
@@ -82,20 +82,20 @@ impl Processes {
                     recording.warnings.push(format!(
                         "{} rows of communication (process {process}) were left out: the file has {} devices and does not say \
                          which of them they belong to",
-                        held.works.len(),
+                        held.events.len(),
                         several.len()
                     ));
                     continue;
                 }
             };
             recording.device(&device).dropped_unreadable += held.unreadable;
-            for mut work in held.works {
-                work.class = match role {
+            for mut event in held.events {
+                event.class = match role {
                     Role::Communication => Class::Communication,
-                    _ if recording.names.text(work.name).starts_with("MEMCPY") => Class::Memory,
-                    _ => by_name.class(work.name, &recording.names, rules),
+                    _ if recording.names.text(event.name).starts_with("MEMCPY") => Class::Memory,
+                    _ => by_name.class(event.name, &recording.names, rules),
                 };
-                recording.add(&device, work);
+                recording.add(&device, event);
             }
         }
     }

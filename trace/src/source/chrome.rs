@@ -11,7 +11,7 @@ use super::pairs::{Half, Pair, Pairs};
 use crate::classify::{ByName, Category};
 use crate::interval::Interval;
 use crate::json::Text;
-use crate::recording::{Class, Label, Recording, StepRange, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording, StepRange};
 use crate::time::Exact;
 use std::collections::BTreeMap;
 
@@ -86,10 +86,10 @@ impl Intake<'_> {
                 let stream = event.stream_id.take().or(event.thread.take()).unwrap_or(Label::Number(0));
                 let process = event.process.take().unwrap_or(Label::Name("unknown".into()));
                 let name = recording.names.name(&utf8(&event.name));
-                let work = span.map(|(start, end)| {
-                    Work::new(Class::Computation, name, recording.stream_number(stream), start, end)
+                let device_event = span.map(|(start, end)| {
+                    DeviceEvent::new(Class::Computation, name, recording.stream_number(stream), start, end)
                 });
-                self.processes.hold(process, work, is_wait);
+                self.processes.hold(process, device_event, is_wait);
             }
             None => {}
         }
@@ -112,16 +112,16 @@ impl Intake<'_> {
             _ if event.has_collective => Class::Communication,
             _ => self.by_name.class(name, &recording.names, &self.options.rules),
         };
-        let mut work = Work::new(class, name, recording.stream_number(stream), start, end);
-        work.launch = event.correlation.unwrap_or(work.launch);
+        let mut device_event = DeviceEvent::new(class, name, recording.stream_number(stream), start, end);
+        device_event.launch = event.correlation.unwrap_or(device_event.launch);
         if event.has_collective {
-            work.set_collective(recording.names.name(&utf8(&event.collective)));
+            device_event.set_collective(recording.names.name(&utf8(&event.collective)));
         }
         if let Some(step) = event.iteration {
             let place = recording.step_place(step);
-            work.set_step(Some(place));
+            device_event.set_step(Some(place));
         }
-        recording.add(&id, work);
+        recording.add(&id, device_event);
     }
 }
 

@@ -1,4 +1,4 @@
-//! SQLite databases: what the readers of all kinds of them share.
+//! The readers of all kinds of SQLite databases share this: which tables and columns there are, and a call for each row of a query.
 
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashSet;

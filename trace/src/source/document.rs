@@ -1,4 +1,4 @@
-//! A JSON document of unknown kind: its outermost keys tell which it is.
+//! The outermost keys of a JSON document tell of which kind it is; what they hold goes to the reader of that kind.
 
 use super::chrome::Events;
 use super::options::Options;

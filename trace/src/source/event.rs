@@ -1,4 +1,4 @@
-//! One event of a Chrome trace while it is read: the values that matter, whatever the order of its keys.
+//! An `Event` is one event of a Chrome trace while it is read. Its keys come in any order, and it keeps the values that matter.
 
 use crate::classify::Category;
 use crate::json::Text;

@@ -1,4 +1,4 @@
-//! Files of traces: known by their content, read as a stream into a [`Recording`].
+//! Files of traces are known by what is in them, and are read as a stream into a [`Recording`]. Each kind has a reader of its own.
 
 // From the lowest floor up.
 mod options;
@@ -43,7 +43,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
         }
     }
     let head = &head[..length];
-    if head.is_empty() {
+    if head.is_empty() || head == json::MARK {
         return Err(Error::Unknown { path: path.into(), found: "it is empty".into() });
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
@@ -63,7 +63,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Recording> {
     if recording.rank.is_none() {
         recording.rank = path.file_name().and_then(|name| rank_in_name(&name.to_string_lossy()));
     }
-    recording.settle();
+    recording.finish();
     warn(&mut recording);
     Ok(recording)
 }

@@ -1,9 +1,10 @@
-//! Nsight Systems' SQLite export: kernels, copies and fills of all devices of a host, in ns.
+//! This reader takes kernels, copies and fills of all devices of a host from the SQLite export of Nsight Systems, whose times are in ns.
+//! Tables that would be empty are absent from exports.
 
 use super::database::Database;
 use super::options::Options;
 use crate::classify::ByName;
-use crate::recording::{Class, Label, Recording, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording};
 use rusqlite::Row;
 
 /// Reads the tables that are there.
@@ -70,11 +71,11 @@ fn take(row: &Row<'_>, class: Class, name: &str, recording: &mut Recording) -> r
         return Ok(());
     };
     let (name, stream) = (recording.names.name(name), recording.stream_number(row.get::<_, i64>(3)?));
-    let mut work = Work::new(class, name, stream, start, end);
+    let mut event = DeviceEvent::new(class, name, stream, start, end);
     if let Some(correlation) = row.get::<_, Option<i64>>(4)? {
-        work.launch = shared(correlation, row.get(5)?);
+        event.launch = shared(correlation, row.get(5)?);
     }
-    recording.add(&id, work);
+    recording.add(&id, event);
     Ok(())
 }
 

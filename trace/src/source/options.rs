@@ -1,4 +1,4 @@
-//! What a caller may ask of the readers.
+//! This is what a caller may ask of the readers.
 
 use crate::classify::Rules;
 

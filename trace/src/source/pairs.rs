@@ -1,4 +1,4 @@
-//! Pairs of `ph` B and E: which beginning each end closes.
+//! Events of `ph` B begin what an event of `ph` E ends. This module tells which beginning each end closes.
 //!
 //! On one track (process and thread) pairs nest: in the order of time an end closes the innermost beginning that is open, or, if both
 //! have names, the innermost one of its name. At equal times the order of the file decides. Events need not stand in the order of time, so
@@ -46,6 +46,9 @@ pub(super) struct Lone<T> {
     pub(super) ends: u64,
 }
 
+const _: () = assert!(size_of::<Half<u8>>() <= 24, "the head of this file says so");
+
+/// The halves of one track.
 #[derive(Debug)]
 struct Halves<T> {
     all: Vec<Half<T>>,

@@ -1,4 +1,4 @@
-//! rocprofv3's JSON (`rocprofiler-sdk-tool`): dispatches and copies in ns, kernels by number.
+//! This reader takes dispatches and copies from the JSON of AMD's rocprofv3 (`rocprofiler-sdk-tool`). Times are in ns, kernels are numbers.
 //!
 //! Names of kernels may stand behind the dispatches, so a dispatch carries a stand-in until the end. Kernels named `__amd_rocclr_*` are
 //! copies and fills. A copy belongs to the GPU that it goes to, else to the one it comes from.
@@ -7,7 +7,7 @@ use super::options::Options;
 use crate::classify::ByName;
 use crate::json::Text;
 use crate::names::Name;
-use crate::recording::{Class, Label, Recording, Work};
+use crate::recording::{Class, DeviceEvent, Label, Recording};
 use crate::time::integer;
 use std::collections::{HashMap, HashSet};
 
@@ -96,7 +96,7 @@ pub(super) struct Dispatches<'o> {
     gpus: HashSet<i64>,
     kernels: HashMap<i64, String>,
     stand_ins: HashMap<i64, Name>,
-    copies: Vec<(Record, Work)>,
+    copies: Vec<(Record, DeviceEvent)>,
 }
 
 impl<'o> Dispatches<'o> {
@@ -203,12 +203,12 @@ impl<'o> Dispatches<'o> {
                     recording.device(&id).dropped_unreadable += 1;
                     return;
                 };
-                let mut work = Work::new(class, name, stream, start, end);
-                work.launch = record.correlation.unwrap_or(work.launch);
+                let mut event = DeviceEvent::new(class, name, stream, start, end);
+                event.launch = record.correlation.unwrap_or(event.launch);
                 if section == Key::Copies {
-                    self.copies.push((record, work));
+                    self.copies.push((record, event));
                 } else {
-                    recording.add(&id, work);
+                    recording.add(&id, event);
                 }
             }
             _ => {}
@@ -229,19 +229,19 @@ impl<'o> Dispatches<'o> {
                 real.insert(*stand_in, (text, class));
             }
         }
-        for work in recording.devices.iter_mut().flat_map(|device| &mut device.works) {
-            if let Some(&(name, class)) = real.get(&work.name) {
-                (work.name, work.class) = (name, class);
+        for event in recording.devices.iter_mut().flat_map(|device| &mut device.events) {
+            if let Some(&(name, class)) = real.get(&event.name) {
+                (event.name, event.class) = (name, class);
             }
         }
         let nameless = self.stand_ins.len() - real.len();
         if nameless > 0 {
             recording.warnings.push(format!("{nameless} kernels have no name in the file; they count as computation"));
         }
-        for (record, work) in self.copies {
+        for (record, event) in self.copies {
             let gpu = [record.destination, record.source].into_iter().flatten().find(|agent| self.gpus.contains(agent));
             let agent = gpu.or(record.destination).or(record.source).unwrap_or(-1);
-            recording.add(&Label::Number(agent), work);
+            recording.add(&Label::Number(agent), event);
         }
     }
 }

@@ -47,7 +47,7 @@ fn events(events: &[String]) -> Vec<u8> {
 /// The only device's `[kernel, compute, non-compute, idle]` in ns.
 fn parts(recording: &Recording) -> [i64; 4] {
     let [device] = &recording.devices[..] else { panic!("{} devices", recording.devices.len()) };
-    let of = Figures::of(&device.works).breakdown;
+    let of = Figures::of(&device.events).breakdown;
     [of.kernel_ns, of.compute_ns, of.non_compute_ns, of.idle_ns]
 }
 
@@ -170,7 +170,7 @@ fn gzip_is_known_by_its_bytes_and_a_cut_one_is_named() {
     assert!(matches!(error, Error::Packing { .. }), "{error}");
     let rest = read(&cut, &Options { recovers: true, ..Options::default() }).expect("recovered");
     assert_eq!(rest.repairs.cut_off.count, 1);
-    assert!(!rest.devices[0].works.is_empty() && rest.devices[0].works.len() < 200);
+    assert!(!rest.devices[0].events.is_empty() && rest.devices[0].events.len() < 200);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn odd_bytes_in_names_are_read_and_counted() {
     );
     assert_eq!(repairs.invalid_utf8.first_at, at as u64);
     assert_eq!(recording.warnings.len(), 3, "{:?}", recording.warnings);
-    let names: Vec<_> = recording.devices[0].works.iter().map(|work| recording.names.text(work.name)).collect();
+    let names: Vec<_> = recording.devices[0].events.iter().map(|event| recording.names.text(event.name)).collect();
     assert_eq!(names, ["a\u{1}b\nC:\\dir", "\u{fffd}?"]);
 }
 
@@ -271,10 +271,10 @@ fn steps_come_from_ranges_by_launch_or_from_the_events_themselves() {
     let scratch = Scratch::new();
     let mut recording = read(&scratch.file("t.json", &text), &with_launches()).expect("read");
     let of = |recording: &Recording| -> Vec<_> {
-        recording.devices[0].works.iter().map(|work| work.step().map(|place| recording.step_label(place))).collect()
+        recording.devices[0].events.iter().map(|event| event.step().map(|place| recording.step_label(place))).collect()
     };
     assert_eq!(of(&recording), [Some(4), Some(4), Some(5), None]);
-    assert_eq!(recording.devices[0].works[1].launch_ns(), Some(190_000));
+    assert_eq!(recording.devices[0].events[1].launch_ns(), Some(190_000));
     assert_eq!(recording.keep_steps(5..=9), 3);
     assert_eq!(of(&recording), [Some(5)]);
     let own = kernel("a", "0", "1").replace("\"stream\":7", "\"stream\":7,\"iteration\":3");
@@ -318,10 +318,10 @@ fn nsight_systems_exports_are_read_with_absent_tables() {
         recording.devices.iter().map(|device| device.id.clone()).collect::<Vec<_>>(),
         [Label::Number(0), Label::Number(1)]
     );
-    let of = Figures::of(&recording.devices[0].works);
+    let of = Figures::of(&recording.devices[0].events);
     assert_eq!((of.breakdown.kernel_ns, of.overlap.overlap_ns), (160, 50));
-    assert_eq!(recording.devices[0].works[0].launch_ns(), Some(90));
-    assert_eq!(recording.devices[1].works[0].launch_ns(), Some(3));
+    assert_eq!(recording.devices[0].events[0].launch_ns(), Some(90));
+    assert_eq!(recording.devices[1].events[0].launch_ns(), Some(3));
     let graphs =
         "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, deviceId, streamId, correlationId, globalPid);
         INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0,50,0,7,1,0);";
@@ -350,19 +350,45 @@ fn ascend_databases_and_those_of_the_monitor_are_read() {
     let recording = read(&scratch.database("ascend_pytorch_profiler_1.db", script), &with_launches()).expect("read");
     assert_eq!(recording.rank, Some(6));
     let device = &recording.devices[0];
-    assert_eq!((device.id.clone(), device.works.len()), (Label::Number(3), 5));
-    let of = Figures::of(&device.works);
+    assert_eq!((device.id.clone(), device.events.len()), (Label::Number(3), 5));
+    let of = Figures::of(&device.events);
     assert_eq!(
         (of.breakdown.compute_ns, of.breakdown.non_compute_ns, of.overlap.comm_ns, of.overlap.overlap_ns),
         (75, 15, 55, 50)
     );
-    let steps: Vec<_> = device.works.iter().map(|work| work.step().map(|place| recording.step_label(place))).collect();
+    let steps: Vec<_> =
+        device.events.iter().map(|event| event.step().map(|place| recording.step_label(place))).collect();
     assert_eq!(steps, [Some(7), Some(7), Some(7), Some(8), Some(8)]);
     let script = "CREATE TABLE COMMUNICATION_OP(opName, startNs, endNs, connectionId);
         INSERT INTO COMMUNICATION_OP VALUES (1,10,50,20);
         CREATE TABLE RANK_DEVICE_MAP(rankId, deviceId); INSERT INTO RANK_DEVICE_MAP VALUES (0,4);";
     let recording = read(&scratch.database("old.db", script), &Options::default()).expect("read");
     assert_eq!((recording.devices[0].id.clone(), parts(&recording)), (Label::Number(4), [40, 0, 40, 0]));
+}
+
+#[test]
+fn databases_without_tables_that_others_need_say_what_is_missing() {
+    let scratch = Scratch::new();
+    let tasks = "CREATE TABLE TASK(startNs, endNs, deviceId, connectionId, globalTaskId, globalPid, taskType, contextId, streamId, taskId, modelId);
+        INSERT INTO TASK VALUES (0,40,3,11,1,0,5,0,2,0,0),(45,80,3,12,2,0,5,0,2,1,0);";
+    let info = "CREATE TABLE COMPUTE_TASK_INFO(name, globalTaskId, taskType, opType);
+        INSERT INTO COMPUTE_TASK_INFO VALUES (1,1,5,1),(1,9,5,1);";
+    let kernels = "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, correlationId, globalPid, demangledName);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100,200,0,7,5,16777216,1);";
+    for (name, script, busy, says) in [
+        ("both.db", format!("{tasks}{info}"), 40, &["1 rows of COMPUTE_TASK_INFO", "no table STRING_IDS"][..]),
+        ("tasks.db", tasks.to_owned(), 0, &["no table COMPUTE_TASK_INFO", "no table STRING_IDS", "no device events"]),
+        ("info.db", info.to_owned(), 0, &["no table TASK", "no device events"]),
+        ("kernels.sqlite", kernels.to_owned(), 100, &["no table StringIds"]),
+    ] {
+        let recording = read(&scratch.database(name, &script), &Options::default()).expect("read");
+        let found: i64 = recording.devices.iter().map(|device| Figures::of(&device.events).breakdown.compute_ns).sum();
+        assert_eq!(found, busy, "{name}");
+        assert_eq!(recording.warnings.len(), says.len(), "{name}: {:?}", recording.warnings);
+        for (warning, words) in recording.warnings.iter().zip(says) {
+            assert!(warning.contains(words), "{name}: {words}: {warning}");
+        }
+    }
 }
 
 #[test]
@@ -417,7 +443,7 @@ fn rocprof_copies_go_to_the_gpu_and_kernels_get_their_names() {
     let recording = read(&scratch.file("r.json", text.as_bytes()), &with_launches()).expect("read");
     assert_eq!(recording.devices[0].id, Label::Number(9));
     assert_eq!(parts(&recording), [800, 200, 250, 350]);
-    assert_eq!(recording.devices[0].works[1].launch_ns(), Some(20));
+    assert_eq!(recording.devices[0].events[1].launch_ns(), Some(20));
     assert!(recording.warnings[0].contains("1 kernels have no name"), "{:?}", recording.warnings);
 }
 

@@ -1,4 +1,4 @@
-//! What a reader of the figures should know, in sentences: what was left out, what was mended, what looks wrong.
+//! This module says in sentences what a reader of the figures should know: what was left out, what was mended, and what looks wrong.
 
 use crate::classify::is_of_known_family;
 use crate::json::{Count, Repairs};
@@ -23,7 +23,7 @@ pub(super) fn warn(recording: &mut Recording) {
     mended(control_characters, "control characters in names were kept");
     mended(invalid_escapes, "invalid escapes in names were kept or replaced");
     mended(not_numbers, "values such as NaN were taken for null");
-    if recording.devices.iter().all(|device| device.works.is_empty()) {
+    if recording.devices.iter().all(|device| device.events.is_empty()) {
         warnings.push(match recording.mtia_left_out {
             0 => "no device events: all times are 0; was the profiler asked for device activity?".into(),
             count => format!(
@@ -50,8 +50,8 @@ pub(super) fn warn(recording: &mut Recording) {
             warnings.push(format!("device {}: {warning}", device.id));
         }
         let mut alike: BTreeMap<Name, u64> = BTreeMap::new();
-        for work in device.works.iter().filter(|work| work.class == Class::Computation) {
-            *alike.entry(work.name).or_default() += 1;
+        for event in device.events.iter().filter(|event| event.class == Class::Computation) {
+            *alike.entry(event.name).or_default() += 1;
         }
         alike.retain(|name, _| is_of_known_family(recording.names.text(*name).as_bytes()));
         if let Some((name, _)) = alike.iter().max_by_key(|(_, count)| **count) {
@@ -81,29 +81,29 @@ fn covering(device: &Device, recording: &Recording) -> Option<String> {
     const FEWEST: u64 = 2;
     let mut open: HashMap<u32, (usize, u64)> = HashMap::new();
     let (mut found, mut worst) = (0_u64, (0, 0_u64));
-    for (place, work) in device.works.iter().enumerate() {
-        let (outer, covered) = open.entry(work.stream).or_insert((place, 0));
+    for (place, event) in device.events.iter().enumerate() {
+        let (outer, covered) = open.entry(event.stream).or_insert((place, 0));
         if *outer == place {
             continue;
         }
-        if work.end_ns < device.works[*outer].end_ns && work.end_ns > work.start_ns {
+        if event.end_ns < device.events[*outer].end_ns && event.end_ns > event.start_ns {
             *covered += 1;
             found += u64::from(*covered == FEWEST);
             if *covered > worst.1 {
                 worst = (*outer, *covered);
             }
-        } else if work.end_ns >= device.works[*outer].end_ns {
+        } else if event.end_ns >= device.events[*outer].end_ns {
             (*outer, *covered) = (place, 0);
         }
     }
     (found > 0).then(|| {
-        let work = &device.works[worst.0];
+        let event = &device.events[worst.0];
         format!(
             "{found} events cover several later events of their own stream; `{}` on stream {} lasts {} us and covers {}: \
              durations like that are hardly possible, and the figures take them as they are",
-            shortened(recording.names.text(work.name), 60),
-            recording.stream(work.stream),
-            Microseconds(work.interval().length()),
+            shortened(recording.names.text(event.name), 60),
+            recording.stream(event.stream),
+            Microseconds(event.interval().length()),
             worst.1
         )
     })

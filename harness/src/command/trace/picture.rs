@@ -7,7 +7,7 @@ use crate::drawing::svg::{Anchor, Canvas, Theme, WIDTH, escaped, png, short, sho
 use framework::base::error::Result;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use trace::analysis::{Bin, Merged, bins};
+use trace::analysis::{Bin, ClassIntervals, bins};
 use trace::document::{DeviceReport, Document, FileReport};
 use trace::interval::Interval;
 use trace::{Device, Microseconds};
@@ -35,7 +35,7 @@ pub(super) struct Strip {
 
 impl Strip {
     pub(super) fn of(device: &Device) -> Strip {
-        let lists = Merged::of(&device.works);
+        let lists = ClassIntervals::of(&device.events);
         match lists.figures().span {
             Some(span) => Strip { length_ns: span.length(), bins: bins(&lists, span, BINS) },
             None => Strip { length_ns: 0, bins: bins(&lists, Interval { start: 0, end: 0 }, 0) },
@@ -47,7 +47,7 @@ impl Strip {
 ///
 /// # Errors
 /// When a picture is too large to draw.
-pub(super) fn drawn(document: &Document, strips: &[Vec<Strip>], form: &str) -> Result<Vec<u8>> {
+pub(super) fn rendered(document: &Document, strips: &[Vec<Strip>], form: &str) -> Result<Vec<u8>> {
     let devices: Vec<(String, &DeviceReport, &Strip)> = document
         .files
         .iter()
@@ -95,7 +95,7 @@ const CHARTS: [Chart; 4] = [
     },
     Chart {
         title: "Why devices were idle",
-        note: "Host wait: the next work was not launched yet. Kernel wait: it was, but had not begun. Other: the file does not say when \
+        note: "Host wait: the next event was not launched yet. Kernel wait: it was, but had not begun. Other: the file does not say when \
                it was launched.",
         draw: idle,
     },
@@ -234,6 +234,16 @@ fn by_collective(devices: &[Titled<'_>]) -> Vec<(String, Vec<i64>)> {
     rows
 }
 
+/// How to read each table.
+const DEVICES_NOTE: &str = "Kernel is the time from a device's first event to its last, and compute, non-compute and idle add up to it; exposed is \
+                            communication while the device did not compute, and hidden % the share of communication while it did.";
+const COUNTS_NOTE: &str = "In how many of its steps each device took longest: a device that is the slowest in most steps holds the others up, while \
+                           equal counts are chance.";
+const STEPS_NOTE: &str = "Each row is one step, from the first start to the last end of its events on a device; slower by % is how much longer the \
+                          slowest device took than the fastest.";
+const KERNELS_NOTE: &str = "Each row is one kernel name, the largest sum of durations first; kernels that run at the same time count each, so sums may \
+                            exceed the device's time.";
+
 /// The page: pictures, then numbers, then what a reader should know.
 fn report(document: &Document, devices: &[Titled<'_>]) -> String {
     let mut text = page::head("Trace analysis");
@@ -257,12 +267,26 @@ fn report(document: &Document, devices: &[Titled<'_>]) -> String {
             escaped(chart.note)
         );
     }
-    let _ = writeln!(text, "<h2>Numbers</h2>\n<h3>By device, us</h3>{}", table(&device_rows(document)));
+    let _ = writeln!(
+        text,
+        "<h2>Numbers</h2>\n<h3>By device, us</h3><p>{DEVICES_NOTE}</p>{}",
+        table(&device_rows(document))
+    );
+    let by_step = super::table::stragglers(document);
+    if !by_step.slowest.is_empty() {
+        let rows = |names: &[&str], rows: Vec<Vec<String>>| table(&[vec![head(names)], rows].concat());
+        let _ = writeln!(
+            text,
+            "<h3>Slowest device by step, us</h3><p>{COUNTS_NOTE}</p>{}<p>{STEPS_NOTE}</p>{}",
+            rows(&super::table::COUNTS_HEAD, by_step.counts),
+            rows(&super::table::SLOWEST_HEAD, by_step.slowest)
+        );
+    }
     for file in &document.files {
         for device in &file.devices {
             let _ = writeln!(
                 text,
-                "<details><summary>Kernels of {}</summary>{}</details>",
+                "<details><summary>Kernels of {}</summary><p>{KERNELS_NOTE}</p>{}</details>",
                 escaped(&device_title(file, &device.device)),
                 table(&kernel_rows(device))
             );

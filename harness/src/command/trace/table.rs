@@ -4,7 +4,7 @@ use super::device_title;
 use crate::drawing::svg::shortened;
 use std::fmt::Write;
 use trace::Microseconds;
-use trace::analysis::percent;
+use trace::analysis::{StepSpread, percent};
 use trace::document::{
     BreakdownReport, ComparisonReport, DeviceReport, Document, FileReport, IdleReport, OverlapReport, Parts,
 };
@@ -28,6 +28,9 @@ pub(super) fn whole(document: &Document, parts: Parts, top: usize) -> String {
             text += &collectives(file, device, top);
         }
         text += &comparison(document.comparison.as_deref().unwrap_or_default());
+        let by_step = stragglers(document);
+        text += &table(SLOWEST_TITLE, &SLOWEST_HEAD, &by_step.slowest);
+        text += &table(COUNTS_TITLE, &COUNTS_HEAD, &by_step.counts);
     }
     text
 }
@@ -210,6 +213,49 @@ fn collectives(file: &FileReport, device: &DeviceReport, top: usize) -> String {
     let title =
         format!("Communication of {} by collective: us, and how much is exposed", device_title(file, &device.device));
     table(&title, &["", "count", "time", "exposed", "% exposed"], &rows)
+}
+
+/// Title and columns of the table of steps.
+const SLOWEST_TITLE: &str = "Steps compared: us from the first start to the last end of a step's events on a device";
+pub(super) const SLOWEST_HEAD: [&str; 7] = ["step", "devices", "fastest", "of", "slowest", "of", "slower by %"];
+/// Title and columns of the table of stragglers.
+const COUNTS_TITLE: &str = "How often each device is the slowest of a step; one far above the others is a straggler";
+pub(super) const COUNTS_HEAD: [&str; 4] = ["", "slowest in", "of steps", "%"];
+
+/// Rows about steps that several devices have.
+pub(super) struct StragglerRows {
+    pub(super) slowest: Vec<Vec<String>>,
+    pub(super) counts: Vec<Vec<String>>,
+}
+
+/// The slowest device of each step, and how often each is it; nothing if steps were not asked for.
+pub(super) fn stragglers(document: &Document) -> StragglerRows {
+    let times = |device: &DeviceReport| -> Vec<(i64, i64)> {
+        device.steps.iter().flatten().map(|step| (step.step, step.end_us.0 - step.start_us.0)).collect()
+    };
+    let all: Vec<_> = devices(document).collect();
+    let found = trace::analysis::stragglers(&all.iter().map(|(_, device)| times(device)).collect::<Vec<_>>());
+    let title = |place: usize| device_title(all[place].0, &all[place].1.device);
+    let slowest = |of: &StepSpread| {
+        vec![
+            of.step.to_string(),
+            of.devices.to_string(),
+            Microseconds(of.fastest.0).to_string(),
+            shortened(&title(of.fastest.1), 24),
+            Microseconds(of.slowest.0).to_string(),
+            of.slowest.1.map_or_else(|| "several".into(), |place| shortened(&title(place), 24)),
+            two_decimals(percent(of.slowest.0 - of.fastest.0, of.fastest.0)),
+        ]
+    };
+    let counts = |(place, &(slowest, steps)): (usize, &(u64, u64))| {
+        let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let share = two_decimals(percent(whole(slowest), whole(steps)));
+        (steps > 0).then(|| vec![title(place), slowest.to_string(), steps.to_string(), share])
+    };
+    StragglerRows {
+        slowest: found.steps.iter().map(slowest).collect(),
+        counts: found.counts.iter().enumerate().filter_map(counts).collect(),
+    }
 }
 
 fn comparison(all: &[ComparisonReport]) -> String {
