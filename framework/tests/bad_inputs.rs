@@ -231,7 +231,7 @@ proptest! {
 
     #[test]
     fn random_text_is_a_graph_or_an_error_in_every_format(
-        text in "(%%MatrixMarket matrix coordinate (pattern|real) (general|symmetric)\n|p sp 4 3\n)?([0-9 \t\r\nac%#.-]|[0-9]{1,3} [0-9]{1,3}\n){0,60}",
+        text in "(%%?MatrixMarket matrix coordinate (pattern|real) (general|symmetric)\n|p (sp|col) 4 3\n|(Weighted)?AdjacencyGraph\n|% (bip|sym|asym) x\n(% 3 2 1\n)?|a,b\n)?([0-9 \t\r\nacen%#.,;\"/-]|[0-9]{1,3}[ ,;][0-9]{1,3}\n){0,60}",
         format in prop::sample::select(TEXTS.to_vec()),
     ) {
         let _ = loaded(format, text.as_bytes());

@@ -164,7 +164,8 @@ fn konect_headers_say_what_the_columns_are() {
 
 #[test]
 fn a_first_line_that_counts_is_an_edge_with_a_warning_or_skipped() {
-    reads("g.txt", b"# c\n3 2\n1 2\n2 3\n", &["--undirected"], [3, 4, 1], Some("give --skip-lines 1"));
+    reads("g.txt", b"# c\n3 2\n1 2\n2 3\n", &["--undirected"], [3, 4, 1], Some("give --skip-lines 2"));
+    reads("g.txt", b"# c\n3 2\n1 2\n2 3\n", &["--skip-lines", "2"], [3, 2, 1], None);
     reads("g.csv", b"3,2\n1,2\n2,3\n", &[], [3, 3, 1], Some("the first line, 3 2, is read as an edge"));
     // Two more edges than it says, IDs above it, or a comment that counts the edges: no counts.
     reads("g.txt", b"3 2\n1 2\n2 3\n1 3\n", &[], [3, 4, 1], None);

@@ -27,6 +27,14 @@ pub(in super::super) struct Konect {
     pub(in super::super) counts: Option<[u64; 3]>,
 }
 
+/// The first pair of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) struct FirstPair {
+    pub(in super::super) pair: [i64; 2],
+    /// Counted from 1 at the file's head.
+    pub(in super::super) line: u64,
+}
+
 /// How one list is written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in super::super) struct Dialect {
@@ -36,8 +44,8 @@ pub(in super::super) struct Dialect {
     /// The names, if they are not the usual ones.
     pub(in super::super) odd_names: Option<String>,
     pub(in super::super) konect: Option<Konect>,
-    /// The first pair of all.
-    pub(in super::super) first: Option<[i64; 2]>,
+    /// The first pair of all, unless names of columns stand above it, and the number of its line.
+    pub(in super::super) first: Option<FirstPair>,
 }
 
 /// Names of columns that need no remark.
@@ -57,17 +65,15 @@ impl Dialect {
         let Some(first) = next_line(bytes, start) else { return dialect };
         if let Some((separator, pair)) = pair(bytes, first) {
             dialect.separator = separator;
-            dialect.first = Some(pair);
+            let line = bytes[..first].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+            dialect.first = Some(FirstPair { pair, line });
             return dialect;
         }
         let Some(names) = names(bytes, first) else { return dialect };
         let is_usual = USUAL.iter().any(|usual| usual.iter().zip(&names).all(|(a, b)| b.eq_ignore_ascii_case(a)));
         match next_line(bytes, line_end(bytes, first)) {
             Some(second) => match pair(bytes, second) {
-                Some((separator, pair)) => {
-                    dialect.separator = separator;
-                    dialect.first = Some(pair);
-                }
+                Some((separator, _)) => dialect.separator = separator,
                 None => return dialect, // an error when the first line is read
             },
             None if is_usual => {}
@@ -189,7 +195,8 @@ mod tests {
             ("", Separator::Blank, None),
         ] {
             let found = of(text);
-            assert_eq!((found.separator, found.first, found.names_at), (separator, first, None), "{text:?}");
+            let pair = found.first.map(|first| first.pair);
+            assert_eq!((found.separator, pair, found.names_at), (separator, first, None), "{text:?}");
         }
         for (text, at, odd) in [
             ("source,target\n0,1\n", 0, None),

@@ -12,6 +12,7 @@ pub(super) mod mtx;
 use super::Graph;
 use super::arcs::Arcs;
 use super::build::Kind;
+use dialect::FirstPair;
 use std::path::Path;
 
 /// What a reader found in a file.
@@ -50,7 +51,7 @@ pub(super) struct DeclaredCounts {
     pub(super) edges: Option<u64>,
     pub(super) by: Counted,
     /// The first pair, if nothing else counts the edges.
-    pub(super) first: Option<[i64; 2]>,
+    pub(super) first: Option<FirstPair>,
 }
 
 impl DeclaredCounts {
@@ -82,14 +83,14 @@ impl DeclaredCounts {
                 path.display()
             ));
         }
-        if let Some([vertices, edges]) = self.first
+        if let Some(FirstPair { pair: [vertices, edges], line }) = self.first
             && edges > 0
             && listed == edges as u64 + 1
             && counts_vertices(graph, vertices, edges)
         {
             graph.warn(format!(
-                "{}: the first line, {vertices} {edges}, is read as an edge, but it may count the vertices and the {edges} edges \
-                 that follow; if so, give --skip-lines 1",
+                "{}:{line}: the first line, {vertices} {edges}, is read as an edge, but it may count the vertices and the {edges} edges \
+                 that follow; if so, give --skip-lines {line}",
                 path.display()
             ));
         }
