@@ -5,8 +5,8 @@ use framework::graph::{Format, Input, LoadOptions, load};
 use proptest::prelude::*;
 use std::io::Write;
 
-const TEXTS: [Format; 6] = [Format::EdgeList, Format::El, Format::Wel, Format::Mtx, Format::Metis, Format::Gr];
-const ALL: [Format; 10] = [
+const TEXTS: [Format; 6] = [Format::EdgeList, Format::El, Format::Adjacency, Format::Mtx, Format::Metis, Format::Gr];
+const ALL: [Format; 15] = [
     Format::Auto,
     Format::EdgeList,
     Format::Mtx,
@@ -15,7 +15,12 @@ const ALL: [Format; 10] = [
     Format::El,
     Format::Wel,
     Format::Sg,
+    Format::Wsg,
+    Format::Adjacency,
+    Format::Gbbs,
+    Format::Galois,
     Format::Graph500,
+    Format::Graph500Packed,
     Format::Gcsr,
 ];
 
@@ -187,8 +192,8 @@ fn binaries() {
         [u as u32, v as u32, high].map(u32::to_le_bytes).concat()
     };
     let cases = [edge(0, 5), [edge(0, 1), edge(1 << 33, 2)].concat(), edge(1, 2)[..11].to_vec(), vec![]];
-    let shown: Vec<String> = cases.iter().map(|case| message(Format::Graph500, case)).collect();
-    insta::assert_snapshot!("graph500", shown.join("\n"));
+    let shown: Vec<String> = cases.iter().map(|case| message(Format::Graph500Packed, case)).collect();
+    insta::assert_snapshot!("graph500_packed", shown.join("\n"));
 }
 
 #[test]
@@ -226,7 +231,7 @@ proptest! {
 
     #[test]
     fn random_text_is_a_graph_or_an_error_in_every_format(
-        text in "(%%MatrixMarket matrix coordinate (pattern|real) (general|symmetric)\n|p sp 4 3\n)?([0-9 \t\r\nac%#.-]|[0-9]{1,3} [0-9]{1,3}\n){0,60}",
+        text in "(%%?MatrixMarket matrix coordinate (pattern|real) (general|symmetric)\n|p (sp|col) 4 3\n|(Weighted)?AdjacencyGraph\n|% (bip|sym|asym) x\n(% 3 2 1\n)?|a,b\n)?([0-9 \t\r\nacen%#.,;\"/-]|[0-9]{1,3}[ ,;][0-9]{1,3}\n){0,60}",
         format in prop::sample::select(TEXTS.to_vec()),
     ) {
         let _ = loaded(format, text.as_bytes());

@@ -99,6 +99,34 @@ fn ids_far_apart_in_any_spelling_are_numbered_in_their_order() {
     }
 }
 
+/// Long enough for several pieces of a plain text and several blocks of a packed one: names of columns stand in the first only.
+#[test]
+fn a_large_table_plain_or_packed_is_the_graph_of_the_same_pairs_with_blanks() {
+    let pairs: Vec<(u32, u32)> = (0..700_000).map(|i| (i % 100_003, i * 7 % 99_991)).collect();
+    let write = |names: &str, between: &str| {
+        let lines: String = pairs.iter().map(|(u, v)| format!("{u}{between}{v}\n")).collect();
+        names.to_owned() + &lines
+    };
+    let read = |bytes: &[u8]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("g.csv");
+        std::fs::write(&path, bytes).expect("written");
+        load(&Input::Path(path), &LoadOptions::default()).expect("a graph")
+    };
+    let plain = read(write("", " ").as_bytes());
+    for (names, between) in [("source,target\n", ","), ("# c\n\"left\";\"right\"\n", ";"), ("\u{feff}from\tto\n", "\t")]
+    {
+        let text = write(names, between);
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packer, text.as_bytes()).expect("in memory");
+        for bytes in [text.into_bytes(), packer.finish().expect("in memory")] {
+            let graph = read(&bytes);
+            assert_eq!(graph.facts(), plain.facts(), "{names}");
+            assert_eq!(graph.outgoing().targets()[..], plain.outgoing().targets()[..], "{names}");
+        }
+    }
+}
+
 /// The folder of real graphs, given by `GRAPHALG_TEST_GRAPHS` or found beside the checkout.
 fn real_graphs() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared/data/graphs"));

@@ -11,7 +11,7 @@ use std::process::Command;
 const TRACING: [&str; 5] =
     [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer", "nvtxRange"];
 const STRIKES: [&str; 4] = [
-    "framework::fault_tolerance_tolerance_injection::",
+    "framework::fault_tolerance_tolerance_tolerance_injection::",
     "StruckTransport",
     "harness::command::inject::",
     "INJECT_SUMMARY",

@@ -2,6 +2,7 @@
 
 use super::Ids;
 use super::numbering::{Numbering, checked_vertices, number_occurring};
+use super::piece::Piece;
 use crate::base::error::{Error, Result};
 use rayon::prelude::*;
 
@@ -15,38 +16,12 @@ pub struct Arcs {
     vertices: Vertices,
 }
 
-/// Some arcs, in the narrower of two spellings.
-#[derive(Debug)]
-pub(super) enum Piece {
-    /// Every number fits 32 bits; with a number that has each bit that one of them has, and is so at least as large.
-    Narrow(Vec<(u32, u32)>, u32),
-    /// Any IDs.
-    Wide(Vec<(i64, i64)>),
-}
-
 #[derive(Debug)]
 enum Vertices {
     /// These; the pieces hold vertex numbers.
     Known(Ids),
     /// Every ID that occurs; the pieces hold IDs.
     Occurring,
-}
-
-impl Piece {
-    /// A bound of all numbers in it, if they are narrow.
-    pub(super) fn bits(&self) -> Option<u32> {
-        match self {
-            Piece::Narrow(_, bits) => Some(*bits),
-            Piece::Wide(_) => None,
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Piece::Narrow(pairs, _) => pairs.len(),
-            Piece::Wide(pairs) => pairs.len(),
-        }
-    }
 }
 
 impl Arcs {

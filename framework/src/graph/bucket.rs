@@ -137,7 +137,7 @@ impl Counts {
 
 /// A thread's working space, kept from bucket to bucket.
 #[derive(Default)]
-pub(super) struct Desk<P> {
+pub(super) struct SortScratch<P> {
     sorted: Vec<P>,
     other: Vec<P>,
     /// Where each half of a row ends in `sorted`.
@@ -145,7 +145,7 @@ pub(super) struct Desk<P> {
     targets: Vec<u32>,
 }
 
-impl<P: Packed> Desk<P> {
+impl<P: Packed> SortScratch<P> {
     /// Makes `rows` rows, the first of which is that of vertex `first`, from the bucket's entries in all pieces.
     pub(super) fn make(&mut self, parts: &[&[P]], layout: Layout, first: u32, rows: usize, simple: bool) -> Bucket {
         let total: usize = parts.iter().map(|part| part.len()).sum();

@@ -4,7 +4,7 @@
 
 use super::arcs::Arcs;
 use super::bucket::Counts;
-use super::rows::{Deal, Feed, PIECE, TakePair, rows, transposed};
+use super::rows::{ArcSelection, PIECE, PairSink, PairSource, rows, transposed};
 use super::{Facts, Graph, Ids, Incoming, View};
 use crate::base::error::{Error, Result};
 use crate::base::id::GlobalId;
@@ -22,10 +22,10 @@ pub(super) enum Kind {
 }
 
 /// Pairs of vertex numbers.
-pub(super) struct Numbered(pub(super) Vec<(u32, u32)>);
+pub(super) struct VertexPairs(pub(super) Vec<(u32, u32)>);
 
-impl Feed for Numbered {
-    fn each(&self, mut taker: impl TakePair) {
+impl PairSource for VertexPairs {
+    fn each(&self, mut taker: impl PairSink) {
         self.0.iter().for_each(|&(u, v)| taker.pair(u, v));
     }
 }
@@ -77,15 +77,15 @@ impl Graph {
         let listed = arcs.len();
         let (ids, numbering, pieces) = arcs.numbered()?;
         check_memory(ids.len())?;
-        let feeds = pieces.into_par_iter().map(|piece| Numbered(numbering.renumber(piece))).collect();
+        let feeds = pieces.into_par_iter().map(|piece| VertexPairs(numbering.renumber(piece))).collect();
         let as_given = matches!(view, View::AsGiven { .. });
-        let deal = if kind == Kind::Directed && as_given { Deal::Out } else { Deal::Both };
+        let deal = if kind == Kind::Directed && as_given { ArcSelection::Out } else { ArcSelection::Both };
         drop(numbering);
         let (outgoing, counts) = rows(ids.len(), feeds, deal, view == View::Simple);
         let facts = facts(kind, listed, counts, &ids)?;
         let incoming = match (deal, view) {
-            (Deal::Out, View::AsGiven { incoming: true }) => Incoming::Rows(transposed(&outgoing)),
-            (Deal::Out, _) => Incoming::Absent,
+            (ArcSelection::Out, View::AsGiven { incoming: true }) => Incoming::Rows(transposed(&outgoing)),
+            (ArcSelection::Out, _) => Incoming::Absent,
             _ => Incoming::Same,
         };
         Graph::from_parts(name, ids, outgoing, incoming, facts)

@@ -1,9 +1,12 @@
 //! From any input to a file of another format.
 
-use super::load::{Format, LoadOptions, load_bytes, load_observed, refuse_trust};
-use super::on_disk;
+use super::external_sort::{self, List};
+use super::format::Format;
+use super::load::{LoadOptions, load_bytes, load_observed, refuse_trust};
+use super::progress::{LoadObserver, Progress};
+use super::read::dialect::Dialect;
 use super::source::{Bytes, Input, Opened, Stream, open, unpacked_name};
-use super::text::{Blocks, LoadObserver, Progress};
+use super::text::{Blocks, content_start};
 use super::write_text::{TextFormat, write_text};
 use super::{Graph, Order, gcsr};
 use crate::base::error::{Error, Result};
@@ -25,6 +28,8 @@ pub struct Converted {
     pub arcs: u64,
     /// What the reader found odd and what the output's format cannot hold, each a sentence.
     pub warnings: Vec<String>,
+    /// What there is to know about the input, each a sentence.
+    pub notes: Vec<String>,
 }
 
 /// How to convert.
@@ -137,7 +142,12 @@ fn write_to(graph: &Graph, target: Target, output: &Path) -> Result<Converted> {
             })?
         }
     }
-    Ok(Converted { vertices: graph.vertices() as u64, arcs: graph.outgoing().arcs() as u64, warnings })
+    Ok(Converted {
+        vertices: graph.vertices() as u64,
+        arcs: graph.outgoing().arcs() as u64,
+        warnings,
+        notes: graph.notes().to_vec(),
+    })
 }
 
 fn load_within(
@@ -147,10 +157,10 @@ fn load_within(
     memory: u64,
     observer: Option<LoadObserver<'_>>,
 ) -> Result<Graph> {
-    if memory < on_disk::MEMORY_MIN {
+    if memory < external_sort::MEMORY_MIN {
         return Err(Error::usage(format!(
             "--memory {memory}: too little; give at least {} MiB",
-            on_disk::MEMORY_MIN >> 20
+            external_sort::MEMORY_MIN >> 20
         )));
     }
     let progress = Progress(observer);
@@ -160,24 +170,29 @@ fn load_within(
     };
     let mut first = Vec::new();
     let goal = (memory / 16).min(16 << 20) as usize;
-    stream.read(&mut first, goal, progress)?;
-    match options.format.or_guess(input, &first) {
-        Format::EdgeList | Format::El | Format::Wel => {
-            refuse_trust(input, options)?;
-            let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            on_disk::build(input, Blocks::new(stream, first, goal, progress), options, memory, folder)
+    let is_whole = stream.read(&mut first, goal, progress)? < goal;
+    let start = content_start(input.path(), &first, options.skip_lines)?;
+    let format = options.format.or_guess(input, &first[start..], is_whole)?;
+    let remarks = stream.remarks();
+    let dialect = Dialect::of(&first, start);
+    let mut graph = if format.is_edge_list() && !dialect.is_bipartite() {
+        refuse_trust(input, options)?;
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let list = List { blocks: Blocks::new(stream, first, goal, progress), dialect, start };
+        external_sort::build(input, list, options, memory, folder)?
+    } else if format == Format::Gcsr && growth == 1 {
+        return load_observed(input, options, observer); // it is mapped and needs no memory
+    } else {
+        let needed = 3 * growth * stream.total().max(first.len() as u64); // a graph being built takes thrice its text
+        if needed > memory {
+            return Err(Error::usage(format!(
+                "--memory works on edge lists of one set of vertices; this input is read whole and may need {} MiB, so raise --memory \
+                 or leave it out",
+                (needed >> 20) + 1
+            )));
         }
-        // A stored graph is mapped and needs no memory, if it is a file.
-        Format::Gcsr if growth == 1 => load_observed(input, options, observer),
-        format => {
-            let needed = 3 * growth * stream.total().max(first.len() as u64); // a graph being built takes thrice its text
-            if needed > memory {
-                return Err(Error::usage(format!(
-                    "--memory works on edge lists; this input is read whole and may need {} MiB, so raise --memory or leave it out",
-                    (needed >> 20) + 1
-                )));
-            }
-            load_bytes(input, Bytes::Owned(stream.read_whole(first, progress)?), format, options, progress)
-        }
-    }
+        load_bytes(input, Bytes::Owned(stream.read_whole(first, progress)?), format, options, progress)?
+    };
+    remarks.warn(input.path(), &mut graph);
+    Ok(graph)
 }

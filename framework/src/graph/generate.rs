@@ -105,7 +105,7 @@ impl Recipe {
                 let mut random = Random::for_block(self.seed, block);
                 match self.generator {
                     Generator::Kron => {
-                        let scramble = Scramble::new(self.scale, self.seed);
+                        let scramble = LabelPermutation::new(self.scale, self.seed);
                         places.map(|_| kron(self.scale, &mut random, &scramble)).collect()
                     }
                     Generator::Uniform => places
@@ -151,7 +151,7 @@ impl Random {
 
 /// Chooses one quadrant of the adjacency matrix per level.
 #[inline(always)]
-fn kron(scale: u32, random: &mut Random, scramble: &Scramble) -> (u32, u32) {
+fn kron(scale: u32, random: &mut Random, scramble: &LabelPermutation) -> (u32, u32) {
     let (mut u, mut v, mut word) = (0u32, 0u32, 0u64);
     for level in 0..scale {
         word = if level % 2 == 0 { random.next() } else { word >> 32 };
@@ -166,18 +166,18 @@ fn kron(scale: u32, random: &mut Random, scramble: &Scramble) -> (u32, u32) {
 
 /// A permutation of the labels 0 to 2^scale - 1 that needs no table: odd multiplications and xor-shifts, which are all
 /// invertible. Without it small labels would be hubs and their neighbours would lie side by side.
-struct Scramble {
+struct LabelPermutation {
     mask: u32,
     shift: u32,
     factors: [u32; 2],
     offset: u32,
 }
 
-impl Scramble {
-    fn new(scale: u32, seed: u64) -> Scramble {
+impl LabelPermutation {
+    fn new(scale: u32, seed: u64) -> LabelPermutation {
         let mut random = Random { state: !seed };
         let (one, two) = (random.next(), random.next());
-        Scramble {
+        LabelPermutation {
             mask: ((1u64 << scale) - 1) as u32,
             shift: scale.div_ceil(2).max(1),
             factors: [one as u32 | 1, (one >> 32) as u32 | 1],
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn scrambling_is_a_permutation() {
         for scale in 0..12 {
-            let scramble = Scramble::new(scale, 42);
+            let scramble = LabelPermutation::new(scale, 42);
             let mut labels: Vec<u32> = (0..1u32 << scale).map(|v| scramble.label(v)).collect();
             labels.sort_unstable();
             assert!(labels.iter().copied().eq(0..1 << scale), "scale {scale}");

@@ -1,44 +1,19 @@
 //! From an input to a graph: open, unpack, tell the format, read, number, build.
 
 use super::build::Kind;
+use super::format::Format;
 use super::gcsr::{self, Checksums};
-use super::read::{Listing, binary, edge_list, gr, metis, mtx};
-use super::source::{Bytes, Input, Opened, open, unpacked_name};
-use super::text::{Blocks, LoadObserver, LoadStage, Progress, Text};
+use super::progress::{LoadObserver, LoadStage, Progress};
+use super::read::dialect::Dialect;
+use super::read::{ParsedEdges, adjacency, binary, edge_list, gr, metis, mtx};
+use super::source::{Bytes, Input, Opened, open};
+use super::text::{Blocks, Text, content_start};
 use super::{Graph, Incoming, View};
 use crate::base::error::{Error, Result};
 use clap::ValueEnum;
 
 /// Bytes of a packed text that are read at a time (chosen: as the largest pieces of a plain one, halved).
 const BLOCK: usize = 4 << 20;
-
-/// A file format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-#[value(rename_all = "lower")]
-pub enum Format {
-    /// By the file's ending and first bytes; an edge list if neither tells
-    #[default]
-    Auto,
-    /// Two vertex IDs a line, as SNAP has them
-    EdgeList,
-    /// Matrix Market, coordinate
-    Mtx,
-    /// METIS: line i lists the neighbours of vertex i
-    Metis,
-    /// DIMACS shortest path (`p sp`, `a u v w`)
-    Gr,
-    /// GAP edge list
-    El,
-    /// GAP weighted edge list; weights are ignored
-    Wel,
-    /// GAP serialized graph
-    Sg,
-    /// Graph500 binary edges, 12 bytes each
-    Graph500,
-    /// graphalg's own, memory-mapped
-    #[value(alias = "csr")]
-    Gcsr,
-}
 
 /// How the pairs of an input are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -63,6 +38,8 @@ pub struct LoadOptions {
     pub view: View,
     /// Whether a `.gcsr` file is compared with its checksums; other formats have none.
     pub checksums: Checksums,
+    /// Lines of a text to leave out before anything else is looked at.
+    pub skip_lines: u64,
 }
 
 impl Default for LoadOptions {
@@ -72,6 +49,7 @@ impl Default for LoadOptions {
             direction: Direction::Auto,
             view: View::AsGiven { incoming: false },
             checksums: Checksums::Compare,
+            skip_lines: 0,
         }
     }
 }
@@ -90,27 +68,30 @@ pub fn load(input: &Input, options: &LoadOptions) -> Result<Graph> {
 /// As [`load`].
 pub fn load_observed(input: &Input, options: &LoadOptions, observer: Option<LoadObserver<'_>>) -> Result<Graph> {
     let progress = Progress(observer);
-    let in_file = |error| in_file(input, error);
     match open(input)? {
         Opened::Whole(bytes) => {
-            let format = options.format.or_guess(input, &bytes);
+            let start = content_start(input.path(), &bytes, options.skip_lines)?;
+            let format = options.format.or_guess(input, &bytes[start..], true)?;
             load_bytes(input, bytes, format, options, progress)
         }
         Opened::Stream(mut stream) => {
             let mut first = Vec::new();
-            stream.read(&mut first, BLOCK, progress)?;
-            match options.format.or_guess(input, &first) {
-                Format::EdgeList | Format::El | Format::Wel => {
-                    refuse_trust(input, options)?;
-                    let blocks = Blocks::new(stream, first, BLOCK, progress);
-                    let listing = edge_list::read_blocks(blocks, input.path())?;
-                    built(input, listing, options, progress).map_err(in_file)
-                }
-                format => {
-                    let bytes = Bytes::Owned(stream.read_whole(first, progress)?);
-                    load_bytes(input, bytes, format, options, progress)
-                }
-            }
+            let is_whole = stream.read(&mut first, BLOCK, progress)? < BLOCK;
+            let start = content_start(input.path(), &first, options.skip_lines)?;
+            let format = options.format.or_guess(input, &first[start..], is_whole)?;
+            let remarks = stream.remarks();
+            let mut graph = if format.is_edge_list() {
+                refuse_trust(input, options)?;
+                let dialect = Dialect::of(&first, start);
+                let blocks = Blocks::new(stream, first, BLOCK, progress);
+                let listing = edge_list::read_blocks(blocks, input.path(), start, &dialect)?;
+                built(input, listing, options, progress).map_err(|error| in_file(input, error))?
+            } else {
+                let bytes = Bytes::Owned(stream.read_whole(first, progress)?);
+                load_bytes(input, bytes, format, options, progress)?
+            };
+            remarks.warn(input.path(), &mut graph);
+            Ok(graph)
         }
     }
 }
@@ -124,11 +105,19 @@ pub(super) fn load_bytes(
     progress: Progress<'_>,
 ) -> Result<Graph> {
     let in_file = |error| in_file(input, error);
+    if options.skip_lines > 0 && !format.is_text() {
+        return Err(Error::usage(format!(
+            "--skip-lines has no effect on {}, which is no text; leave it out",
+            input.path().display()
+        )));
+    }
     if format == Format::Gcsr {
         return stored(input, &bytes, options).map_err(in_file);
     }
     refuse_trust(input, options)?;
-    let listing = read(input, &bytes, format, progress).map_err(in_file)?;
+    let start = if format.is_text() { content_start(input.path(), &bytes, options.skip_lines)? } else { 0 };
+    let text = Text { path: input.path(), bytes: &bytes, start, progress };
+    let listing = read(&text, format, options.format == Format::Auto).map_err(in_file)?;
     drop(bytes);
     built(input, listing, options, progress).map_err(in_file)
 }
@@ -164,25 +153,32 @@ impl Direction {
     }
 }
 
-fn built(input: &Input, listing: Listing, options: &LoadOptions, progress: Progress<'_>) -> Result<Graph> {
+fn built(input: &Input, listing: ParsedEdges, options: &LoadOptions, progress: Progress<'_>) -> Result<Graph> {
     progress.tell(LoadStage::Build, 0, 1);
     let kind = options.direction.apply(listing.kind);
     let mut graph = Graph::from_listing(input.graph_name(), listing.arcs, kind, options.view)?;
     listing.warnings.into_iter().for_each(|warning| graph.warn(warning));
+    listing.notes.into_iter().for_each(|note| graph.note(note));
     listing.claims.check(input.path(), &mut graph);
     progress.tell(LoadStage::Build, 1, 1);
     Ok(graph)
 }
 
-fn read(input: &Input, bytes: &Bytes, format: Format, progress: Progress<'_>) -> Result<Listing> {
-    let text = Text { path: input.path(), bytes, progress };
+fn read(text: &Text<'_>, format: Format, is_guessed: bool) -> Result<ParsedEdges> {
     match format {
-        Format::Auto | Format::EdgeList | Format::El | Format::Wel => edge_list::read(&text),
-        Format::Mtx => mtx::read(&text),
-        Format::Metis => metis::read(&text),
-        Format::Gr => gr::read(&text),
-        Format::Sg => binary::read_sg(&text),
-        Format::Graph500 => binary::read_graph500(&text),
+        Format::Auto | Format::EdgeList | Format::El | Format::Wel => edge_list::read(text),
+        Format::Mtx => mtx::read(text),
+        Format::Metis => metis::read(text),
+        Format::Gr if binary::is_galois(text.bytes) => binary::read_galois(text),
+        Format::Gr => gr::read(text),
+        Format::Adjacency => adjacency::read(text),
+        Format::Galois => binary::read_galois(text),
+        Format::Gbbs => binary::read_gbbs(text),
+        Format::Sg => binary::read_sg(text, 4),
+        Format::Wsg => binary::read_sg(text, 8),
+        Format::Graph500 if is_guessed => binary::read_graph500_by_size(text),
+        Format::Graph500 => binary::read_graph500(text),
+        Format::Graph500Packed => binary::read_graph500_packed(text),
         Format::Gcsr => Err(text.problem("a stored graph has no list of arcs to read")),
     }
 }
@@ -216,40 +212,4 @@ impl Graph {
             self.facts.listed.saturating_sub((self.facts.arcs.saturating_sub(loops)) / 2 + loops);
         self
     }
-}
-
-impl Format {
-    /// This, or for [`Format::Auto`] the format by content where that is certain, else by the file's ending.
-    pub(super) fn or_guess(self, input: &Input, bytes: &[u8]) -> Format {
-        if self != Format::Auto {
-            return self;
-        }
-        if bytes.get(..14).is_some_and(|start| start.eq_ignore_ascii_case(b"%%MatrixMarket")) {
-            return Format::Mtx;
-        }
-        if bytes.starts_with(&gcsr::MAGIC) {
-            return Format::Gcsr;
-        }
-        let name = input.path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        match unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending) {
-            Some("mtx" | "mm") => Format::Mtx,
-            Some("graph" | "metis") => Format::Metis,
-            Some("gr") => Format::Gr,
-            Some("el") => Format::El,
-            Some("wel") => Format::Wel,
-            Some("sg") => Format::Sg,
-            Some("graph500" | "g500") => Format::Graph500,
-            Some("gcsr" | "csr") => Format::Gcsr,
-            _ if is_dimacs(bytes) => Format::Gr,
-            _ => Format::EdgeList,
-        }
-    }
-}
-
-/// Whether the first line that is no `c` comment declares a DIMACS graph; as an edge list every line would be an error.
-fn is_dimacs(bytes: &[u8]) -> bool {
-    let mut lines = bytes[..bytes.len().min(1 << 16)].split(|&byte| byte == b'\n');
-    lines
-        .find(|line| !line.is_empty() && !line.starts_with(b"c ") && *line != b"c")
-        .is_some_and(|line| line.starts_with(b"p sp "))
 }

@@ -5,36 +5,40 @@
 //! of duplicates, and every target was proved to be a vertex: inner loops rely on it. Memory: 4 bytes an arc and 8 a
 //! vertex for each direction held, and 8 a vertex for original IDs that are not one range, 12 if they do not ascend.
 
+mod progress;
+mod parse_int;
+mod ids;
+mod piece;
+mod numbering;
 mod arcs;
 mod bucket;
-mod build;
-mod convert;
-mod digits;
-mod gcsr;
-pub mod generate;
-mod ids;
-mod info;
-mod load;
-mod numbering;
-mod on_disk;
-mod read;
-mod reorder;
 mod rows;
+mod build;
+mod view;
+mod reorder;
+mod gcsr;
 mod source;
 mod text;
-mod view;
+mod read;
+mod format;
+mod load;
+mod external_sort;
 mod write_text;
+mod convert;
+pub mod generate;
+mod info;
 
 pub use arcs::Arcs;
 pub use convert::{Conversion, Converted, convert, convert_observed, write_graph};
+pub use format::Format;
 pub use gcsr::{Checksums, verify};
 pub use generate::{Generator, Recipe};
 pub use ids::Ids;
 pub use info::{BytesHeld, Info, info};
-pub use load::{Direction, Format, LoadOptions, load, load_observed};
+pub use load::{Direction, LoadOptions, load, load_observed};
+pub use progress::{LoadObserver, LoadStage};
 pub use reorder::Order;
 pub use source::Input;
-pub use text::{LoadObserver, LoadStage};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::Array;
@@ -181,6 +185,7 @@ pub struct Graph {
     incoming: Incoming,
     facts: Facts,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// The arcs into each vertex, beside the arcs out of it.
@@ -216,7 +221,7 @@ impl Graph {
                 ids.len()
             )));
         }
-        Ok(Graph { name: name.into(), ids, outgoing, incoming, facts, warnings: Vec::new() })
+        Ok(Graph { name: name.into(), ids, outgoing, incoming, facts, warnings: Vec::new(), notes: Vec::new() })
     }
 
     /// What people call it: the data set's name, or the file's without folder and endings.
@@ -273,5 +278,15 @@ impl Graph {
     /// Adds a sentence to [`Graph::warnings`].
     pub fn warn(&mut self, sentence: impl Into<String>) {
         self.warnings.push(sentence.into());
+    }
+
+    /// What the reader did that there is to know, though nothing is odd; each a sentence.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Adds a sentence to [`Graph::notes`].
+    pub fn note(&mut self, sentence: impl Into<String>) {
+        self.notes.push(sentence.into());
     }
 }

@@ -5,7 +5,7 @@
 //! more than 64 IDs an arc; sparser IDs are sorted, and found again by a table over their leading bits and a binary search.
 //! Both ways give the same numbers for any thread count.
 
-use super::arcs::Piece;
+use super::piece::Piece;
 use super::{Graph, Ids};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{Array, Buf};

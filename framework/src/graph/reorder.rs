@@ -8,7 +8,7 @@
 //! Implementation of the Finite Element Method", Stanford 1971 (reversal); George, Liu, "An Implementation of a
 //! Pseudoperipheral Node Finder", ACM TOMS 1979.
 
-use super::rows::{Deal, Feed, Rows, TakePair, rows};
+use super::rows::{ArcSelection, PairSink, PairSource, Rows, rows};
 use super::{Csr, Graph, Ids, Incoming};
 use crate::base::error::{Error, Result};
 use crate::base::id::GlobalId;
@@ -56,7 +56,7 @@ impl Order {
                 order
             }
             Order::Rcm if graph.is_symmetric() => reverse_cuthill_mckee(csr),
-            Order::Rcm => reverse_cuthill_mckee(&rows(csr.vertices(), Rows::of(csr), Deal::Both, false).0),
+            Order::Rcm => reverse_cuthill_mckee(&rows(csr.vertices(), Rows::of(csr), ArcSelection::Both, false).0),
         }
     }
 
@@ -120,6 +120,7 @@ impl Graph {
             incoming,
             facts: self.facts.clone(),
             warnings: self.warnings.clone(),
+            notes: self.notes.clone(),
         })
     }
 }
@@ -140,7 +141,7 @@ fn inverse(order: &[u32], vertices: usize) -> Result<Vec<u32>, String> {
 /// The rows with other numbers for all vertices.
 fn renamed(csr: &Csr, numbers: &[u32]) -> Csr {
     let feeds = Rows::of(csr).into_iter().map(|rows| Renamed { rows, numbers }).collect();
-    rows(csr.vertices(), feeds, Deal::Out, false).0
+    rows(csr.vertices(), feeds, ArcSelection::Out, false).0
 }
 
 /// Pairs whose ends get other numbers.
@@ -149,18 +150,18 @@ struct Renamed<'a> {
     numbers: &'a [u32],
 }
 
-impl Feed for Renamed<'_> {
-    fn each(&self, taker: impl TakePair) {
-        self.rows.each(Rename { taker, numbers: self.numbers });
+impl PairSource for Renamed<'_> {
+    fn each(&self, taker: impl PairSink) {
+        self.rows.each(RelabelSink { taker, numbers: self.numbers });
     }
 }
 
-struct Rename<'a, T> {
+struct RelabelSink<'a, T> {
     taker: T,
     numbers: &'a [u32],
 }
 
-impl<T: TakePair> TakePair for Rename<'_, T> {
+impl<T: PairSink> PairSink for RelabelSink<'_, T> {
     #[inline(always)]
     fn pair(&mut self, u: u32, v: u32) {
         self.taker.pair(self.numbers[u as usize], self.numbers[v as usize]);

@@ -11,7 +11,7 @@
 //! [`bucket`]: super::bucket
 
 use super::Csr;
-use super::bucket::{Bucket, Counts, Desk, Layout, Packed};
+use super::bucket::{Bucket, Counts, Layout, Packed, SortScratch};
 use crate::base::memory::{Array, Buf};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(super) const PIECE: usize = 1 << 18;
 
 /// Which entries the rows get from one pair `(u, v)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Deal {
+pub(super) enum ArcSelection {
     /// `v` into the row of `u`.
     Out,
     /// `u` into the row of `v`.
@@ -31,24 +31,24 @@ pub(super) enum Deal {
 }
 
 /// Pairs of vertices that can be gone through several times.
-pub(super) trait Feed: Send {
+pub(super) trait PairSource: Send {
     /// Hands each pair to `taker`.
-    fn each(&self, taker: impl TakePair);
+    fn each(&self, taker: impl PairSink);
 }
 
 /// Takes pairs one by one. A trait and not a closure, so that the compiler can be told to inline it.
-pub(super) trait TakePair {
+pub(super) trait PairSink {
     fn pair(&mut self, u: u32, v: u32);
 }
 
 /// Entries of rows that can be gone through several times.
 pub(super) trait Entries: Send {
     /// Hands each entry to `taker`.
-    fn each(&self, taker: &mut impl Take);
+    fn each(&self, taker: &mut impl EntrySink);
 }
 
 /// Takes entries one by one.
-pub(super) trait Take {
+pub(super) trait EntrySink {
     /// `target` into the row `row`; `reverse` if only the opposite arc was listed there.
     fn take(&mut self, row: u32, target: u32, reverse: bool);
 }
@@ -75,8 +75,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Feed for Rows<'_> {
-    fn each(&self, mut taker: impl TakePair) {
+impl PairSource for Rows<'_> {
+    fn each(&self, mut taker: impl PairSink) {
         for u in self.vertices.clone() {
             self.csr.row(u).iter().for_each(|&v| taker.pair(u, v));
         }
@@ -84,24 +84,24 @@ impl Feed for Rows<'_> {
 }
 
 /// Pairs, and which entries the rows get from them.
-pub(super) struct Dealing<F> {
+pub(super) struct EntryStream<F> {
     pub(super) feed: F,
-    pub(super) deal: Deal,
+    pub(super) deal: ArcSelection,
 }
 
-impl<F: Feed> Entries for Dealing<F> {
-    fn each(&self, taker: &mut impl Take) {
+impl<F: PairSource> Entries for EntryStream<F> {
+    fn each(&self, taker: &mut impl EntrySink) {
         match self.deal {
-            Deal::Out => self.feed.each(Outward(taker)),
-            Deal::In => self.feed.each(Inward(taker)),
-            Deal::Both => self.feed.each(BothWays(taker)),
+            ArcSelection::Out => self.feed.each(Outward(taker)),
+            ArcSelection::In => self.feed.each(Inward(taker)),
+            ArcSelection::Both => self.feed.each(BothWays(taker)),
         }
     }
 }
 
 struct Outward<'a, T>(&'a mut T);
 
-impl<T: Take> TakePair for Outward<'_, T> {
+impl<T: EntrySink> PairSink for Outward<'_, T> {
     #[inline(always)]
     fn pair(&mut self, u: u32, v: u32) {
         self.0.take(u, v, false);
@@ -110,7 +110,7 @@ impl<T: Take> TakePair for Outward<'_, T> {
 
 struct Inward<'a, T>(&'a mut T);
 
-impl<T: Take> TakePair for Inward<'_, T> {
+impl<T: EntrySink> PairSink for Inward<'_, T> {
     #[inline(always)]
     fn pair(&mut self, u: u32, v: u32) {
         self.0.take(v, u, false);
@@ -119,7 +119,7 @@ impl<T: Take> TakePair for Inward<'_, T> {
 
 struct BothWays<'a, T>(&'a mut T);
 
-impl<T: Take> TakePair for BothWays<'_, T> {
+impl<T: EntrySink> PairSink for BothWays<'_, T> {
     #[inline(always)]
     fn pair(&mut self, u: u32, v: u32) {
         self.0.take(u, v, false);
@@ -141,7 +141,7 @@ pub(super) struct Span {
 }
 
 /// Rows one after the other: where each begins, and their targets.
-pub(super) struct Made {
+pub(super) struct BuiltRows {
     pub(super) offsets: Buf<u64>,
     pub(super) targets: Buf<u32>,
     pub(super) counts: Counts,
@@ -149,8 +149,8 @@ pub(super) struct Made {
 
 /// All rows of a graph of `vertices` vertices from the pairs of `feeds`, each target once; without self-loops if `simple`.
 /// Every vertex that a feed names must be smaller than `vertices`.
-pub(super) fn rows<F: Feed>(vertices: usize, feeds: Vec<F>, deal: Deal, simple: bool) -> (Csr, Counts) {
-    let entries = feeds.into_iter().map(|feed| Dealing { feed, deal }).collect();
+pub(super) fn rows<F: PairSource>(vertices: usize, feeds: Vec<F>, deal: ArcSelection, simple: bool) -> (Csr, Counts) {
+    let entries = feeds.into_iter().map(|feed| EntryStream { feed, deal }).collect();
     let made = rows_of(Span { first: 0, rows: vertices, vertices }, entries, simple);
     // Offsets are sums of degrees and targets are vertices of the feeds, so `Csr::new` would find nothing.
     let csr = Csr { offsets: Array::from(made.offsets), targets: Array::from(made.targets) };
@@ -159,7 +159,7 @@ pub(super) fn rows<F: Feed>(vertices: usize, feeds: Vec<F>, deal: Deal, simple: 
 }
 
 /// The rows of a span from entries whose rows are counted from the span's first.
-pub(super) fn rows_of<E: Entries>(span: Span, entries: Vec<E>, simple: bool) -> Made {
+pub(super) fn rows_of<E: Entries>(span: Span, entries: Vec<E>, simple: bool) -> BuiltRows {
     let layout = Layout::of(span.rows, span.vertices);
     if layout.fits_32_bits() {
         rows_by::<u32, E>(span, layout, entries, simple)
@@ -168,12 +168,13 @@ pub(super) fn rows_of<E: Entries>(span: Span, entries: Vec<E>, simple: bool) -> 
     }
 }
 
-fn rows_by<P: Packed, E: Entries>(span: Span, layout: Layout, entries: Vec<E>, simple: bool) -> Made {
+fn rows_by<P: Packed, E: Entries>(span: Span, layout: Layout, entries: Vec<E>, simple: bool) -> BuiltRows {
     let buckets = span.rows.div_ceil(layout.bucket_rows());
-    let dealt: Vec<Dealt<P>> = entries.into_par_iter().map(|entries| deal_out(&entries, buckets, layout)).collect();
+    let dealt: Vec<BucketedEntries<P>> =
+        entries.into_par_iter().map(|entries| deal_out(&entries, buckets, layout)).collect();
     let made: Vec<Bucket> = (0..buckets)
         .into_par_iter()
-        .map_init(Desk::default, |desk, bucket| {
+        .map_init(SortScratch::default, |desk, bucket| {
             let parts: Vec<&[P]> = dealt.iter().map(|piece| piece.bucket(bucket)).collect();
             let first = bucket * layout.bucket_rows();
             let rows = (span.rows - first).min(layout.bucket_rows());
@@ -185,19 +186,19 @@ fn rows_by<P: Packed, E: Entries>(span: Span, layout: Layout, entries: Vec<E>, s
 }
 
 /// Entries of one piece in the order of buckets.
-struct Dealt<P: Packed> {
+struct BucketedEntries<P: Packed> {
     bounds: Vec<usize>,
     entries: Buf<P>,
 }
 
-impl<P: Packed> Dealt<P> {
+impl<P: Packed> BucketedEntries<P> {
     fn bucket(&self, bucket: usize) -> &[P] {
         &self.entries[self.bounds[bucket]..self.bounds[bucket + 1]]
     }
 }
 
 /// Sorts the entries of one piece by bucket.
-fn deal_out<P: Packed, E: Entries>(piece: &E, buckets: usize, layout: Layout) -> Dealt<P> {
+fn deal_out<P: Packed, E: Entries>(piece: &E, buckets: usize, layout: Layout) -> BucketedEntries<P> {
     let mut bounds = vec![0usize; buckets + 1];
     piece.each(&mut Count { counts: &mut bounds[1..], layout });
     for bucket in 0..buckets {
@@ -205,8 +206,8 @@ fn deal_out<P: Packed, E: Entries>(piece: &E, buckets: usize, layout: Layout) ->
     }
     let mut entries = Buf::<P>::zeroed(bounds[buckets]);
     let mut next = bounds.clone();
-    piece.each(&mut Put { next: &mut next, entries: &mut entries, layout });
-    Dealt { bounds, entries }
+    piece.each(&mut BucketWriter { next: &mut next, entries: &mut entries, layout });
+    BucketedEntries { bounds, entries }
 }
 
 /// Counts entries by bucket.
@@ -215,7 +216,7 @@ struct Count<'a> {
     layout: Layout,
 }
 
-impl Take for Count<'_> {
+impl EntrySink for Count<'_> {
     #[inline(always)]
     fn take(&mut self, row: u32, _: u32, _: bool) {
         self.counts[self.layout.bucket(row)] += 1;
@@ -223,13 +224,13 @@ impl Take for Count<'_> {
 }
 
 /// Puts entries in their bucket's next place.
-struct Put<'a, P> {
+struct BucketWriter<'a, P> {
     next: &'a mut [usize],
     entries: &'a mut [P],
     layout: Layout,
 }
 
-impl<P: Packed> Take for Put<'_, P> {
+impl<P: Packed> EntrySink for BucketWriter<'_, P> {
     #[inline(always)]
     fn take(&mut self, row: u32, target: u32, reverse: bool) {
         let place = &mut self.next[self.layout.bucket(row)];
@@ -239,7 +240,7 @@ impl<P: Packed> Take for Put<'_, P> {
 }
 
 /// Copies the buckets into one array and turns degrees into offsets.
-fn side_by_side(vertices: usize, made: Vec<Bucket>) -> Made {
+fn side_by_side(vertices: usize, made: Vec<Bucket>) -> BuiltRows {
     let arcs: usize = made.iter().map(|bucket| bucket.targets.len()).sum();
     let counts = made.iter().fold(Counts::default(), |sum, bucket| sum.add(bucket.counts));
     let mut offsets = Buf::<u64>::zeroed(vertices + 1);
@@ -265,10 +266,10 @@ fn side_by_side(vertices: usize, made: Vec<Bucket>) -> Made {
             *offset = end;
         }
     });
-    Made { offsets, targets, counts }
+    BuiltRows { offsets, targets, counts }
 }
 
 /// The same arcs, turned round.
 pub(super) fn transposed(csr: &Csr) -> Csr {
-    rows(csr.vertices(), Rows::of(csr), Deal::In, false).0
+    rows(csr.vertices(), Rows::of(csr), ArcSelection::In, false).0
 }

@@ -1,9 +1,11 @@
 //! Where the bytes of an input come from: a file (mapped), standard input, or the program itself; unpacked if packed.
 //!
-//! gzip (several members too), xz and zstd are told by their first bytes, whatever the file is called. A packed stream that
-//! ends early or fails its checks is an error, so nothing is ever built from half an input. Unpacking goes to memory, block by block.
+//! gzip, xz, zstd and bzip2 are told by their first bytes, whatever the file is called, and may have several members. A packed stream
+//! that ends early or fails its checks is an error, so nothing is ever built from half an input. Zero bytes after the last member,
+//! as tapes and block stores leave them, are skipped; other bytes there are a warning. Unpacking goes to memory, block by block.
 
-use super::text::{LoadStage, Progress};
+use super::Graph;
+use super::progress::{LoadStage, Progress};
 use crate::base::error::{Error, Result};
 use crate::base::memory::map_file;
 use memmap2::Mmap;
@@ -12,6 +14,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An input, not yet opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,7 +63,7 @@ impl Input {
 
 /// The file name without the ending of a packing.
 pub(super) fn unpacked_name(name: &str) -> &str {
-    [".gz", ".xz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+    [".gz", ".xz", ".zst", ".bz2"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
 /// The content of an input, unpacked.
@@ -142,16 +145,181 @@ enum Packing {
     Gzip,
     Xz,
     Zstd,
+    Bzip2,
 }
 
 impl Packing {
+    const ALL: [Packing; 4] = [Packing::Gzip, Packing::Xz, Packing::Zstd, Packing::Bzip2];
+
     fn of(bytes: &[u8]) -> Option<Packing> {
-        let kinds: [(Packing, &[u8]); 3] = [
-            (Packing::Gzip, &[0x1f, 0x8b, 8]),
-            (Packing::Xz, &[0xfd, b'7', b'z', b'X', b'Z', 0]),
-            (Packing::Zstd, &[0x28, 0xb5, 0x2f, 0xfd]),
-        ];
-        kinds.into_iter().find(|(_, magic)| bytes.starts_with(magic)).map(|(packing, _)| packing)
+        Packing::ALL.into_iter().find(|packing| bytes.starts_with(packing.magic()))
+    }
+
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Packing::Gzip => &[0x1f, 0x8b, 8],
+            Packing::Xz => &[0xfd, b'7', b'z', b'X', b'Z', 0],
+            Packing::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+            Packing::Bzip2 => b"BZh",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Xz => "xz",
+            Packing::Zstd => "zstd",
+            Packing::Bzip2 => "bzip2",
+        }
+    }
+}
+
+/// The packed bytes, some of which were looked at and given back.
+struct Packed {
+    given_back: Vec<u8>,
+    rest: Box<dyn BufRead + Send>,
+}
+
+impl Read for Packed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let len = self.fill_buf()?.read(into)?;
+        self.consume(len);
+        Ok(len)
+    }
+}
+
+impl BufRead for Packed {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.given_back.is_empty() { self.rest.fill_buf() } else { Ok(&self.given_back) }
+    }
+
+    fn consume(&mut self, count: usize) {
+        if self.given_back.is_empty() {
+            self.rest.consume(count);
+        } else {
+            self.given_back.drain(..count);
+        }
+    }
+}
+
+impl Packed {
+    /// Skips zeroes; whether something follows them.
+    fn skip_zeroes(&mut self) -> io::Result<bool> {
+        loop {
+            let bytes = self.fill_buf()?;
+            let (zeroes, len) = (bytes.iter().take_while(|&&byte| byte == 0).count(), bytes.len());
+            self.consume(zeroes);
+            if zeroes < len || len == 0 {
+                return Ok(len > 0);
+            }
+        }
+    }
+
+    /// The next bytes, which stay; fewer than `count` only at the end.
+    fn look_at(&mut self, count: usize) -> io::Result<&[u8]> {
+        let mut bytes = Vec::new();
+        self.by_ref().take(count as u64).read_to_end(&mut bytes)?;
+        bytes.append(&mut self.given_back);
+        self.given_back = bytes;
+        Ok(&self.given_back[..count.min(self.given_back.len())])
+    }
+}
+
+/// One member on its way out of its packing.
+enum Member {
+    Gzip(flate2::bufread::GzDecoder<Packed>),
+    Xz(liblzma::bufread::XzDecoder<Packed>),
+    Zstd(zstd::stream::read::Decoder<'static, Packed>),
+    Bzip2(bzip2::bufread::BzDecoder<Packed>),
+}
+
+impl Member {
+    fn new(packing: Packing, packed: Packed) -> io::Result<Member> {
+        Ok(match packing {
+            Packing::Gzip => Member::Gzip(flate2::bufread::GzDecoder::new(packed)),
+            Packing::Xz => Member::Xz(liblzma::bufread::XzDecoder::new(packed)),
+            Packing::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?.single_frame();
+                decoder.window_log_max(31)?; // streams packed with --long=31 too
+                Member::Zstd(decoder)
+            }
+            Packing::Bzip2 => Member::Bzip2(bzip2::bufread::BzDecoder::new(packed)),
+        })
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Member::Gzip(decoder) => decoder.read(into),
+            Member::Xz(decoder) => decoder.read(into),
+            Member::Zstd(decoder) => decoder.read(into),
+            Member::Bzip2(decoder) => decoder.read(into),
+        }
+    }
+
+    /// What follows it.
+    fn into_packed(self) -> Packed {
+        match self {
+            Member::Gzip(decoder) => decoder.into_inner(),
+            Member::Xz(decoder) => decoder.into_inner(),
+            Member::Zstd(decoder) => decoder.finish(),
+            Member::Bzip2(decoder) => decoder.into_inner(),
+        }
+    }
+}
+
+/// All members of a packed stream, one after the other.
+struct Members {
+    packing: Packing,
+    member: Option<Member>,
+    remarks: Remarks,
+}
+
+impl Read for Members {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(member) = &mut self.member else { return Ok(0) };
+            let count = member.read(into)?;
+            if count > 0 || into.is_empty() {
+                return Ok(count);
+            }
+            let Some(mut packed) = self.member.take().map(Member::into_packed) else { return Ok(0) };
+            if !packed.skip_zeroes()? {
+                return Ok(0);
+            }
+            let magic = self.packing.magic();
+            let head = packed.look_at(magic.len())?;
+            // zstd writes frames without content that begin otherwise.
+            let is_skippable = self.packing == Packing::Zstd && head.len() == 4 && head[1..] == [0x2a, 0x4d, 0x18];
+            if head == magic || is_skippable && head[0] & 0xf0 == 0x50 {
+                self.member = Some(Member::new(self.packing, packed)?);
+            } else if magic.starts_with(head) {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a further member is cut short"));
+            } else {
+                let after = io::copy(&mut packed, &mut io::sink())?;
+                self.remarks.after.store(after, Relaxed);
+                return Ok(0);
+            }
+        }
+    }
+}
+
+/// What turns out to be odd about a packed stream while it is read.
+#[derive(Clone, Default)]
+pub(super) struct Remarks {
+    /// Bytes after the last member. Relaxed: looked at when all was read, by the thread that saw it end.
+    after: Arc<AtomicU64>,
+}
+
+impl Remarks {
+    /// Warns of it.
+    pub(super) fn warn(&self, path: &Path, graph: &mut Graph) {
+        let after = self.after.load(Relaxed);
+        if after > 0 {
+            graph.warn(format!(
+                "{}: {after} bytes after the end of the packed content are no part of it and were ignored",
+                path.display()
+            ));
+        }
     }
 }
 
@@ -160,6 +328,7 @@ pub(super) struct Stream {
     path: PathBuf,
     packing: Option<Packing>,
     reader: Box<dyn Read + Send>,
+    remarks: Remarks,
     produced: u64,
     /// Bytes of the packed file; 0 if unknown.
     total: u64,
@@ -167,18 +336,22 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(path: &Path, packing: Option<Packing>, total: u64, packed: impl BufRead + Send + 'static) -> Result<Stream> {
+        let remarks = Remarks::default();
         let reader: Box<dyn Read + Send> = match packing {
             None => Box::new(packed),
-            Some(Packing::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-            Some(Packing::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(packed)),
-            Some(Packing::Zstd) => {
-                let environment = |error| Error::Environment(format!("zstd cannot be set up: {error}"));
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(environment)?;
-                decoder.window_log_max(31).map_err(environment)?; // streams packed with --long=31 too
-                Box::new(decoder)
+            Some(packing) => {
+                let packed = Packed { given_back: Vec::new(), rest: Box::new(packed) };
+                let environment = |error| Error::Environment(format!("{} cannot be set up: {error}", packing.name()));
+                let member = Some(Member::new(packing, packed).map_err(environment)?);
+                Box::new(Members { packing, member, remarks: remarks.clone() })
             }
         };
-        Ok(Stream { path: path.to_path_buf(), packing, reader, produced: 0, total })
+        Ok(Stream { path: path.to_path_buf(), packing, reader, remarks, produced: 0, total })
+    }
+
+    /// What is odd about it, to be asked when all was read.
+    pub(super) fn remarks(&self) -> Remarks {
+        self.remarks.clone()
     }
 
     /// The bytes of a whole input, to be read in the same way.
@@ -212,12 +385,7 @@ impl Stream {
     }
 
     fn error(&self, cause: io::Error) -> Error {
-        let name = match self.packing {
-            None => return read_error(&self.path, cause),
-            Some(Packing::Gzip) => "gzip",
-            Some(Packing::Xz) => "xz",
-            Some(Packing::Zstd) => "zstd",
-        };
+        let Some(name) = self.packing.map(Packing::name) else { return read_error(&self.path, cause) };
         let state = if cause.kind() == io::ErrorKind::UnexpectedEof {
             "is truncated: it ends before its end mark"
         } else {
@@ -251,6 +419,11 @@ mod tests {
                 encoder.finish().expect("in memory")
             }
             Packing::Zstd => zstd::stream::encode_all(text, 1).expect("in memory"),
+            Packing::Bzip2 => {
+                let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+                encoder.write_all(text).expect("in memory");
+                encoder.finish().expect("in memory")
+            }
         }
     }
 
@@ -264,7 +437,7 @@ mod tests {
     #[test]
     fn streams_of_several_members_unpack_whole() {
         let text: Vec<u8> = (0..50_000u32).flat_map(|i| format!("{i}\t{}\n", i * 7).into_bytes()).collect();
-        for packing in [Packing::Gzip, Packing::Xz, Packing::Zstd] {
+        for packing in Packing::ALL {
             let mut bytes = packed(packing, &text);
             assert_eq!(check(packing, &bytes).as_deref(), Ok(&text[..]));
             bytes.extend(packed(packing, b"more\n"));
@@ -273,9 +446,31 @@ mod tests {
     }
 
     #[test]
+    fn zeroes_after_the_last_member_are_skipped_and_other_bytes_are_a_remark() {
+        for packing in Packing::ALL {
+            let whole = packed(packing, b"0 1\n");
+            for (after, remark) in [
+                (vec![0; 70_000], 0),
+                ([vec![0; 512], packed(packing, b"1 2\n")].concat(), 0),
+                (b"\0\0trailer".to_vec(), 7),
+                (vec![0xff; 70_000], 70_000),
+            ] {
+                let bytes = [&whole[..], &after].concat();
+                let stream = Stream::new(Path::new("x"), Some(packing), 0, Cursor::new(bytes)).expect("set up");
+                let remarks = stream.remarks();
+                let content = stream.read_whole(Vec::new(), Progress::default()).expect("whole");
+                assert!(content.starts_with(b"0 1\n") && content.len() <= 8, "{packing:?}");
+                assert_eq!(remarks.after.load(Relaxed), remark, "{packing:?}");
+            }
+            let cut = [&whole[..], &packing.magic()[..2]].concat();
+            assert!(check(packing, &cut).expect_err("a member cut short").contains("truncated"), "{packing:?}");
+        }
+    }
+
+    #[test]
     fn a_stream_cut_anywhere_or_damaged_is_an_error() {
         let text: Vec<u8> = (0..300u32).flat_map(|i| format!("{i} {}\n", i * 77 % 1000).into_bytes()).collect();
-        for packing in [Packing::Gzip, Packing::Xz, Packing::Zstd] {
+        for packing in Packing::ALL {
             let whole = packed(packing, &text);
             for cut in 6..whole.len() {
                 let error = check(packing, &whole[..cut]).expect_err("a cut stream");
@@ -296,9 +491,7 @@ mod tests {
     #[test]
     fn a_pipe_is_read_whole_packed_or_not() {
         let text: Vec<u8> = (0..9_000u32).flat_map(|i| format!("{i} {}\n", i + 1).into_bytes()).collect();
-        for bytes in
-            [text.clone(), packed(Packing::Gzip, &text), packed(Packing::Xz, &text), packed(Packing::Zstd, &text)]
-        {
+        for bytes in Packing::ALL.map(|packing| packed(packing, &text)).into_iter().chain([text.clone()]) {
             let Ok(Opened::Stream(stream)) = piped(Path::new("-"), Cursor::new(bytes)) else { panic!("a stream") };
             assert_eq!(stream.read_whole(Vec::new(), Progress::default()).ok(), Some(text.clone()));
         }

@@ -3,8 +3,8 @@
 //! Pieces are read in parallel and each belongs to one thread; the first error in the order of the file is the one reported,
 //! for any thread count. A packed text is read block by block while the next block is unpacked.
 
-use super::arcs::Piece;
-use super::digits::line_end;
+use super::parse_int::{SHOWN, line_end};
+use super::progress::{LoadStage, Progress};
 use super::source::Stream;
 use crate::base::error::{Error, Result};
 use rayon::prelude::*;
@@ -17,41 +17,33 @@ use std::sync::{Mutex, PoisonError};
 const PIECE_MIN: usize = 1 << 20;
 /// Bytes of a piece at most.
 const PIECE_MAX: usize = 8 << 20;
-/// Characters of a wrong line that a message shows.
-pub(super) const SHOWN: usize = 60;
-
-/// What a load is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LoadStage {
-    /// Unpacking or receiving; counted in bytes of content, the total is unknown (0).
-    Unpack,
-    /// Reading the format; counted in bytes.
-    Read,
-    /// Building rows; 0 of 1 at its start, 1 of 1 at its end.
-    Build,
-}
-
-/// Whom to tell how far a load is: stage, done, total. Called from several threads, a few times a megabyte.
-pub type LoadObserver<'a> = &'a (dyn Fn(LoadStage, u64, u64) + Sync);
-
-/// An observer that may be absent.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Progress<'a>(pub(super) Option<LoadObserver<'a>>);
-
-impl Progress<'_> {
-    pub(super) fn tell(self, stage: LoadStage, done: u64, total: u64) {
-        if let Some(observer) = self.0 {
-            observer(stage, done, total);
-        }
-    }
-}
-
 /// The bytes of a text, and how to speak of it.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) path: &'a Path,
     pub(super) bytes: &'a [u8],
+    /// Where its content begins: after a byte order mark and lines that are to be skipped.
+    pub(super) start: usize,
     pub(super) progress: Progress<'a>,
+}
+
+/// Where the content of a text begins: after a byte order mark and the lines that are to be skipped.
+///
+/// # Errors
+/// When there are fewer lines.
+pub(super) fn content_start(path: &Path, bytes: &[u8], skip_lines: u64) -> Result<usize> {
+    let mut at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    for skipped in 0..skip_lines {
+        if at == bytes.len() {
+            return Err(Error::usage(format!(
+                "--skip-lines {skip_lines}: {} has {skipped} lines, or so many in its first {} bytes",
+                path.display(),
+                bytes.len()
+            )));
+        }
+        at = line_end(bytes, at);
+    }
+    Ok(at)
 }
 
 /// A text in blocks of whole lines, unpacked while earlier blocks are read.
@@ -85,11 +77,11 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Reads every block in parallel while the next ones are unpacked; the first fault in the text's order wins.
+    /// Reads every block, the first of which has number 0, in parallel while the next ones are unpacked; the first fault in the text's order wins.
     pub(super) fn each_block<T: Send>(
         mut self,
         path: &Path,
-        read: impl Fn(&[u8]) -> Result<T, Fault> + Sync,
+        read: impl Fn(usize, &[u8]) -> Result<T, Fault> + Sync,
     ) -> Result<Vec<T>> {
         let parts = Mutex::new(Vec::new());
         let (pending, pending_max) = (AtomicUsize::new(0), 2 * rayon::current_num_threads());
@@ -104,8 +96,8 @@ impl<'a> Blocks<'a> {
                 pending.fetch_add(1, Relaxed);
                 let (parts, pending, read) = (&parts, &pending, &read);
                 scope.spawn(move |_| {
-                    let text = Text { path, bytes: &block, progress: Progress::default() };
-                    let part = read(&block).map_err(|fault| text.error(fault));
+                    let text = Text { path, bytes: &block, start: 0, progress: Progress::default() };
+                    let part = read(place, &block).map_err(|fault| text.error(fault));
                     let lines = block.iter().filter(|&&byte| byte == b'\n').count() as u64;
                     parts.lock().unwrap_or_else(PoisonError::into_inner).push((place, lines, part));
                     pending.fetch_sub(1, Relaxed);
@@ -221,49 +213,5 @@ impl<'a> Text<'a> {
             })
             .collect();
         parts.into_iter().collect::<Result<Vec<T>, Fault>>().map_err(|fault| self.error(fault))
-    }
-}
-
-/// Arcs between any IDs, in 32 bits each as long as they fit.
-#[derive(Default)]
-pub(super) struct Pairs {
-    narrow: Vec<(u32, u32)>,
-    /// All bits of all IDs.
-    bits: i64,
-    wide: Vec<(i64, i64)>,
-}
-
-impl Pairs {
-    pub(super) fn with_capacity(capacity: usize) -> Pairs {
-        Pairs { narrow: Vec::with_capacity(capacity), bits: 0, wide: Vec::new() }
-    }
-
-    #[inline(always)]
-    pub(super) fn push(&mut self, u: i64, v: i64) {
-        self.bits |= u | v;
-        if (u | v) as u64 >> 32 == 0 && self.wide.is_empty() {
-            self.narrow.push((u as u32, v as u32));
-        } else {
-            self.push_wide(u, v);
-        }
-    }
-
-    #[cold]
-    fn push_wide(&mut self, u: i64, v: i64) {
-        if self.wide.is_empty() {
-            let narrow = std::mem::take(&mut self.narrow);
-            self.wide = narrow.into_iter().map(|(u, v)| (u.into(), v.into())).collect();
-        }
-        self.wide.push((u, v));
-    }
-
-    pub(super) fn finish(mut self) -> Piece {
-        if self.wide.is_empty() {
-            self.narrow.shrink_to_fit();
-            Piece::Narrow(self.narrow, self.bits as u32)
-        } else {
-            self.wide.shrink_to_fit();
-            Piece::Wide(self.wide)
-        }
     }
 }

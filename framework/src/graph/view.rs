@@ -1,6 +1,6 @@
 //! From one view of a graph to another, without the input.
 
-use super::rows::{Deal, Rows, rows, transposed};
+use super::rows::{ArcSelection, Rows, rows, transposed};
 use super::{Graph, Incoming, View};
 use crate::base::error::{Error, Result};
 
@@ -35,9 +35,9 @@ impl Graph {
             View::Symmetric | View::Simple => {
                 let simple = view == View::Simple && self.facts.self_loops > 0 && !lost_loops;
                 if !self.is_symmetric() {
-                    graph.outgoing = rows(self.vertices(), Rows::of(&self.outgoing), Deal::Both, simple).0;
+                    graph.outgoing = rows(self.vertices(), Rows::of(&self.outgoing), ArcSelection::Both, simple).0;
                 } else if simple {
-                    graph.outgoing = rows(self.vertices(), Rows::of(&self.outgoing), Deal::Out, true).0;
+                    graph.outgoing = rows(self.vertices(), Rows::of(&self.outgoing), ArcSelection::Out, true).0;
                 }
                 graph.incoming = Incoming::Same;
             }

@@ -107,6 +107,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 fn say_written(output: &Path, converted: &Converted, began: Instant) {
     converted.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+    converted.notes.iter().for_each(|note| say(&format!("note     {note}")));
     let length = std::fs::metadata(output).map_or(0, |file| file.len());
     say(&format!(
         "wrote {}: {}, {}, {} in {:.1} s",
@@ -154,6 +155,7 @@ impl Describe {
             verify(&self.input)?;
         }
         let graph = load(&input(&self.input)?, &self.reading.options(View::AsGiven { incoming: true }))?;
+        graph.notes().iter().for_each(|note| say(&format!("note     {note}")));
         let info = info(&graph);
         let text = if self.json {
             serde_json::to_string_pretty(&info).map_err(|error| Error::Environment(error.to_string()))? + "\n"

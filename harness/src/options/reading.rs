@@ -13,7 +13,7 @@ pub(crate) struct Reading {
         default_value_t,
         hide_possible_values = true,
         help_heading = "Graph",
-        help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr"
+        help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, wsg, adjacency, gbbs, galois, graph500, graph500-packed or gcsr"
     )]
     pub(crate) format: Format,
     /// Take each listed pair as an edge, both ways
@@ -22,6 +22,9 @@ pub(crate) struct Reading {
     /// Take each listed pair as one arc
     #[arg(long, help_heading = "Graph")]
     pub(crate) directed: bool,
+    /// Lines of a text to leave out at its head
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Graph")]
+    pub(crate) skip_lines: u64,
     /// Open a .gcsr file without comparing its checksums
     #[arg(long, help_heading = "Graph")]
     pub(crate) trust_file: bool,
@@ -36,6 +39,6 @@ impl Reading {
             _ => Direction::Auto,
         };
         let checksums = if self.trust_file { Checksums::Trust } else { Checksums::Compare };
-        LoadOptions { format: self.format, direction, view, checksums }
+        LoadOptions { format: self.format, direction, view, checksums, skip_lines: self.skip_lines }
     }
 }

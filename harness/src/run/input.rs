@@ -30,6 +30,7 @@ pub(crate) fn load(options: &RunArgs, algorithm: &dyn GraphAlgorithm, name: &str
     let graph = load_observed(&input, &load_options, observer)?;
     drop(bar);
     graph.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
+    graph.notes().iter().for_each(|note| say(&format!("note     {note}")));
     Ok(graph)
 }
 

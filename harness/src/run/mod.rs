@@ -221,11 +221,14 @@ impl<I: Instrument> Run<'_, I> {
         }
     }
 
-    /// The algorithm's options, and those of the graph that say how far it is to be trusted.
+    /// The algorithm's options, and those that changed what was read of the graph's file.
     fn parameters(&self) -> Record {
         let mut parameters = self.algorithm.parameters();
         if self.options.reading.trust_file {
             parameters.insert("trust_file".into(), true.into());
+        }
+        if self.options.reading.skip_lines > 0 {
+            parameters.insert("skip_lines".into(), self.options.reading.skip_lines.into());
         }
         parameters
     }

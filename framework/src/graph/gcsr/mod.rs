@@ -20,8 +20,8 @@
 //!
 //! Cost of opening: one pass over the file, each block by one thread. Nothing is copied from a mapped file.
 
-mod check;
 mod header;
+mod check;
 mod write;
 
 pub(super) use write::replace_file;

@@ -1,7 +1,7 @@
 //! What the formats with a header share: its fields, vertices counted from 1, and counts that bind.
 
 use super::super::Graph;
-use super::super::digits::{Number, byte, integer, line_end, rest_is_blank};
+use super::super::parse_int::{Number, byte, integer, line_end, rest_is_blank};
 use super::super::text::{Fault, Text};
 use crate::base::error::{Error, Result};
 

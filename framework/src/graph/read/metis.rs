@@ -12,10 +12,10 @@
 use super::super::Ids;
 use super::super::arcs::Arcs;
 use super::super::build::Kind;
-use super::super::digits::{byte, line_end, rest_is_blank, skip_blanks};
+use super::super::parse_int::{byte, line_end, rest_is_blank, skip_blanks};
 use super::super::text::{Fault, Text};
+use super::ParsedEdges;
 use super::header::{Header, value, vertex};
-use super::{Claims, Listing};
 use crate::base::error::Result;
 use std::ops::Range;
 
@@ -31,8 +31,8 @@ struct Layout {
 }
 
 /// Reads a whole graph.
-pub(in super::super) fn read(text: &Text<'_>) -> Result<Listing> {
-    let header = Header::find(text, 0, b'%', HEADER)?;
+pub(in super::super) fn read(text: &Text<'_>) -> Result<ParsedEdges> {
+    let header = Header::find(text, text.start, b'%', HEADER)?;
     let declared = header.count(text, 1, HEADER)?;
     let layout = layout(text, &header)?;
     let lines = text.each_piece(header.next, |piece| Ok((piece.start, count_lines(text.bytes, piece))))?;
@@ -69,7 +69,7 @@ pub(in super::super) fn read(text: &Text<'_>) -> Result<Listing> {
         ));
     }
     let arcs = Arcs::dense(Ids::Range { first: 1, len: layout.vertices }, pieces)?;
-    Ok(Listing { arcs, kind: Kind::BothWays, claims: Claims::default(), warnings })
+    Ok(ParsedEdges { warnings, ..ParsedEdges::plain(arcs, Kind::BothWays) })
 }
 
 fn layout(text: &Text<'_>, header: &Header<'_>) -> Result<Layout> {

@@ -1,6 +1,6 @@
 //! `harness inject`: strikes, one a run, and what became of each.
 //!
-//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_tolerance_tolerance_injection`); the run's
+//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_tolerance_tolerance_tolerance_injection`); the run's
 //! answer is compared with that of clean runs. A watchdog counts a run that does not end; its threads are left behind. The
 //! number of a superstep, not the clock, decides when snapshots are taken, and the checker is waited for before each superstep, so that a
 //! strike repeated by its seed ends alike.

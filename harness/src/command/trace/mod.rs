@@ -3,9 +3,9 @@
 //! Files are read one after the other, and of each only its report (and for pictures its bins) is kept. Figures are the library's
 //! (`trace::analysis`); here they become tables, documents and pictures.
 
-mod picture;
 mod rows;
 mod table;
+mod picture;
 
 use crate::people::{say, with_causes};
 use crate::stdout::print;

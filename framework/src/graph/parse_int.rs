@@ -2,7 +2,8 @@
 //!
 //! Source: the word-wise digit test and sum follow Lemire, "Number Parsing at a Gigabyte per Second", SPE 2021.
 
-use super::text::SHOWN;
+/// Characters of a wrong line or number that a message shows.
+pub(super) const SHOWN: usize = 60;
 
 /// Where the next line begins: after the newline at or after `at`, or the end.
 pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {

@@ -9,16 +9,19 @@
 //! listed pair, 8 an entry, 4 an arc, in nameless temporary files that vanish with the process).
 //! Source: the distribution sort of Aggarwal, Vitter, "The Input/Output Complexity of Sorting", CACM 1988.
 
-use super::arcs::Piece;
+use super::arcs::Arcs;
 use super::bucket::Counts;
-use super::build::{Kind, Numbered, facts};
+use super::build::{Kind, VertexPairs, facts};
 use super::load::{LoadOptions, in_file};
 use super::numbering::{Numbering, number_listed};
-use super::read::Claims;
+use super::piece::Piece;
+use super::progress::Progress;
+use super::read::ParsedEdges;
+use super::read::dialect::Dialect;
 use super::read::edge_list::Part;
-use super::rows::{Deal, Dealing, Entries, Span, Take, rows_of};
+use super::rows::{ArcSelection, Entries, EntrySink, EntryStream, Span, rows_of};
 use super::source::Input;
-use super::text::{Blocks, Progress, Text, after_lines};
+use super::text::{Blocks, Text, after_lines};
 use super::{Csr, Graph, Incoming, View};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{Array, Pod, bytes_of, map_file};
@@ -36,16 +39,13 @@ const FILES_MAX: usize = 256;
 const ENTRY_BYTES: u64 = 8 + 8 + 8 + 4 + 4;
 
 /// Builds the graph of an edge list with its temporary files in `folder`.
-pub(super) fn build(
-    input: &Input,
-    blocks: Blocks<'_>,
-    options: &LoadOptions,
-    memory: u64,
-    folder: &Path,
-) -> Result<Graph> {
+pub(super) fn build(input: &Input, list: List<'_>, options: &LoadOptions, memory: u64, folder: &Path) -> Result<Graph> {
     let disk = Disk { folder: folder.to_path_buf() };
-    let mut spill = Spill::read(input, blocks, &disk)?;
-    let kind = options.direction.apply(spill.kind);
+    let mut listing = ParsedEdges::plain(Arcs::listed(Vec::new()), Kind::Directed);
+    let dialect = list.dialect.clone();
+    let mut spill = Spill::read(input, list, &disk, &mut listing)?;
+    listing.describe(&dialect, input.path());
+    let kind = options.direction.apply(listing.kind);
     let ids = std::mem::take(&mut spill.ids);
     let vertices = ids.len() as u64;
     if 24 * vertices > memory / 2 {
@@ -56,18 +56,28 @@ pub(super) fn build(
     }
     let (ids, numbering) = number_listed(ids).map_err(|error| in_file(input, error))?;
     let as_given = matches!(options.view, View::AsGiven { .. });
-    let deal = if kind == Kind::Directed && as_given { Deal::Out } else { Deal::Both };
+    let deal = if kind == Kind::Directed && as_given { ArcSelection::Out } else { ArcSelection::Both };
     let sort = Sort { disk: &disk, vertices: ids.len(), numbering: &numbering, memory };
     let (outgoing, counts) = sort.rows(&mut spill, deal, options.view == View::Simple)?;
     let facts = facts(kind, spill.listed, counts, &ids)?;
     let incoming = match (deal, options.view) {
-        (Deal::Out, View::AsGiven { incoming: true }) => Incoming::Rows(sort.rows(&mut spill, Deal::In, false)?.0),
-        (Deal::Out, _) => Incoming::Absent,
+        (ArcSelection::Out, View::AsGiven { incoming: true }) => {
+            Incoming::Rows(sort.rows(&mut spill, ArcSelection::In, false)?.0)
+        }
+        (ArcSelection::Out, _) => Incoming::Absent,
         _ => Incoming::Same,
     };
     let mut graph = Graph::from_parts(input.graph_name(), ids, outgoing, incoming, facts)?;
-    spill.claims.check(input.path(), &mut graph);
+    listing.warnings.into_iter().for_each(|warning| graph.warn(warning));
+    listing.claims.check(input.path(), &mut graph);
     Ok(graph)
+}
+
+/// A list in blocks, how it is written, and where its content begins in the first block.
+pub(super) struct List<'a> {
+    pub(super) blocks: Blocks<'a>,
+    pub(super) dialect: Dialect,
+    pub(super) start: usize,
 }
 
 /// Where temporary files go.
@@ -102,38 +112,32 @@ struct Spill {
     /// Runs of pairs in the order of the file: how many, and whether each takes 16 bytes or 8.
     runs: Vec<(usize, bool)>,
     ids: Vec<i64>,
-    kind: Kind,
-    claims: Claims,
     listed: u64,
 }
 
 impl Spill {
-    fn read(input: &Input, mut blocks: Blocks<'_>, disk: &Disk) -> Result<Spill> {
-        let mut spill = Spill {
-            file: disk.file()?,
-            runs: Vec::new(),
-            ids: Vec::new(),
-            kind: Kind::Directed,
-            claims: Claims::default(),
-            listed: 0,
-        };
+    /// Spills the pairs; what comments say goes into `listing`.
+    fn read(input: &Input, list: List<'_>, disk: &Disk, listing: &mut ParsedEdges) -> Result<Spill> {
+        let mut spill = Spill { file: disk.file()?, runs: Vec::new(), ids: Vec::new(), listed: 0 };
+        let List { mut blocks, mut dialect, mut start } = list;
         let mut lines = 0;
         loop {
             let block = blocks.next_block()?;
             if block.is_empty() {
                 return Ok(spill);
             }
-            let text = Text { path: input.path(), bytes: &block, progress: Progress::default() };
-            let parts = text.each_piece(0, |piece| Part::of(&block, piece));
+            let text = Text { path: input.path(), bytes: &block, start: 0, progress: Progress::default() };
+            let parts = text.each_piece(start.min(block.len()), |piece| Part::of(&block, piece, &dialect));
             for part in parts.map_err(|error| after_lines(error, lines))? {
                 if part.is_undirected {
-                    spill.kind = Kind::Undirected;
+                    listing.kind = Kind::Undirected;
                 }
-                spill.claims = spill.claims.or(part.claims);
+                listing.claims = listing.claims.or(part.claims);
                 let piece = part.pairs.finish();
                 spill.add(&piece).map_err(|source| disk.error(source))?;
             }
             lines += block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            (start, dialect) = (0, dialect.beyond_first());
         }
     }
 
@@ -191,10 +195,10 @@ struct Sort<'a> {
 }
 
 /// Entries as they lie in a file: the row within its range, the target, the reverse bit, as in memory.
-struct Stored(Vec<u64>);
+struct StoredEntries(Vec<u64>);
 
-impl Entries for Stored {
-    fn each(&self, taker: &mut impl Take) {
+impl Entries for StoredEntries {
+    fn each(&self, taker: &mut impl EntrySink) {
         self.0.iter().for_each(|entry| taker.take((entry >> 33) as u32, (entry >> 1) as u32, entry & 1 == 1));
     }
 }
@@ -202,7 +206,7 @@ impl Entries for Stored {
 /// Counts the entries of each row.
 struct Degrees<'a>(&'a mut [u64]);
 
-impl Take for Degrees<'_> {
+impl EntrySink for Degrees<'_> {
     fn take(&mut self, row: u32, _: u32, _: bool) {
         self.0[row as usize] += 1;
     }
@@ -215,7 +219,7 @@ struct Ranges<'a> {
     outcome: io::Result<()>,
 }
 
-impl Take for Ranges<'_> {
+impl EntrySink for Ranges<'_> {
     fn take(&mut self, row: u32, target: u32, reverse: bool) {
         let range = self.starts.partition_point(|&start| start <= row as usize) - 1;
         let row = u64::from(row) - self.starts[range] as u64;
@@ -227,8 +231,8 @@ impl Take for Ranges<'_> {
 }
 
 impl Sort<'_> {
-    fn rows(&self, spill: &mut Spill, deal: Deal, simple: bool) -> Result<(Csr, Counts)> {
-        let dealing = |piece: Piece| Dealing { feed: Numbered(self.numbering.renumber(piece)), deal };
+    fn rows(&self, spill: &mut Spill, deal: ArcSelection, simple: bool) -> Result<(Csr, Counts)> {
+        let dealing = |piece: Piece| EntryStream { feed: VertexPairs(self.numbering.renumber(piece)), deal };
         let mut degrees = vec![0u64; self.vertices];
         spill.each(self.disk, |piece| {
             dealing(piece).each(&mut Degrees(&mut degrees));
@@ -284,7 +288,7 @@ impl Sort<'_> {
     }
 
     /// The entries of one file, in pieces.
-    fn entries(&self, mut file: File) -> Result<Vec<Stored>> {
+    fn entries(&self, mut file: File) -> Result<Vec<StoredEntries>> {
         let read_error = |source| self.disk.error(source);
         file.seek(SeekFrom::Start(0)).map_err(read_error)?;
         let bytes = file.metadata().map_err(read_error)?.len() as usize;
@@ -296,7 +300,7 @@ impl Sort<'_> {
             block.resize(8 * len, 0);
             file.read_exact(&mut block).map_err(read_error)?;
             let number = |eight: &[u8]| u64::from_ne_bytes(eight.try_into().expect("eight bytes"));
-            pieces.push(Stored(block.chunks_exact(8).map(number).collect()));
+            pieces.push(StoredEntries(block.chunks_exact(8).map(number).collect()));
             left -= len;
         }
         Ok(pieces)
