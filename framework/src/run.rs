@@ -359,7 +359,8 @@ fn one_try<P: Probe, W: Wrapping>(
             let is_directed = graph.facts().directed && matches!(algorithm.view(), View::AsGiven { .. });
             let is_timed = P::WANTS_CHECKER;
             let started = clock.started();
-            let setting = Setting { protection, rules, part: &part, ids, is_directed, started, is_timed };
+            let setting =
+                Setting { protection, rules, part: &part, ids, is_directed, started, is_timed, ranges: P::RANGES };
             let mut guard =
                 clock.stage(Stage::Setup, 0, || Guarded::new(&setting, &mut step, &mut exchange, algorithm, scope))?;
             let is_again = past.is_some();

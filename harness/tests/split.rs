@@ -8,8 +8,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TRACING: [&str; 5] =
-    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer", "nvtxRange"];
+const TRACING: [&str; 5] = [
+    harness::profiling::MARK,
+    "profiling::recorder",
+    "harness::profiling::",
+    "trace::chrome::Writer",
+    "nvtxDomainRange",
+];
 const STRIKES: [&str; 4] = ["framework::strike::", "StruckTransport", "harness::command::inject::", "INJECT_SUMMARY"];
 
 fn found(binary: &Path, words: &[&str]) -> Vec<(String, usize)> {

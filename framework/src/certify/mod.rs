@@ -248,12 +248,12 @@ impl<'a> Audit<'a> {
         let Some(read) = self.read.get() else {
             let rule = "a certificate judges the answer";
             let verdict = verdict.and(Verdict::require(false, rule, None, || "it read no arcs".into()));
-            return Certificate { verdict, answer_sum: 0 };
+            return Certificate { verdict, answer_sum: 0, bound: None };
         };
         let verdict = match self.part.arc_sums() {
             Some(loaded) => verdict.and(loaded.compare(read.arcs)),
             None => verdict,
         };
-        Certificate { verdict, answer_sum: read.answer }
+        Certificate { verdict, answer_sum: read.answer, bound: None }
     }
 }

@@ -13,7 +13,7 @@ use crate::fault::{FaultTolerance, Finding, Round, State, Verdict, Window};
 use crate::graph::Ids;
 use crate::id::{LocalId, Rank};
 use crate::partition::Part;
-use crate::probe::Stage;
+use crate::probe::{OpenRange, RangeHooks, Stage};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -60,6 +60,8 @@ pub(crate) struct Bench<'r> {
     pub(crate) started: Instant,
     /// Whether to measure what it does to summaries.
     pub(crate) is_timed: bool,
+    /// Who is told of its ranges as they happen.
+    pub(crate) ranges: Option<&'static RangeHooks>,
     /// Where sound snapshots are written that are to be.
     pub(crate) checkpoints: Option<Checkpoints>,
 }
@@ -112,19 +114,26 @@ impl Board {
 
 impl Checker {
     /// Starts the thread in a scope that ends after the run.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
     pub(crate) fn start<'scope, 'r: 'scope>(
         scope: &'scope std::thread::Scope<'scope, '_>,
         bench: Bench<'r>,
-    ) -> Checker {
+    ) -> Result<Checker> {
         let (tasks, todo) = sync_channel(QUEUE);
         let (report, done) = channel();
         let board = Arc::new(Board { suspect: AtomicU32::new(NONE), ..Board::default() });
         let rank = bench.part.rank();
-        scope.spawn({
+        let thread = std::thread::Builder::new().name(format!("checker {}", rank.0));
+        let run = {
             let board = Arc::clone(&board);
             move || work(&bench, &board, &todo, &report)
-        });
-        Checker {
+        };
+        thread.spawn_scoped(scope, run).map_err(|error| {
+            Error::Environment(format!("no thread for the checker of rank {}: {error}; run with fewer ranks", rank.0))
+        })?;
+        Ok(Checker {
             rank,
             tasks: Some(tasks),
             done,
@@ -134,7 +143,7 @@ impl Checker {
             spare: Vec::new(),
             written: 0,
             snapshots: Vec::new(),
-        }
+        })
     }
 
     /// Hands a task over.
@@ -226,6 +235,9 @@ fn lost(rank: Rank) -> Error {
 }
 
 fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender<Done>) {
+    if let Some(hooks) = bench.ranges {
+        (hooks.checker)(bench.part.rank());
+    }
     while let Ok(task) = todo.recv() {
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Rounds(batch) => {
@@ -254,6 +266,7 @@ fn work(bench: &Bench<'_>, board: &Board, todo: &Receiver<Task>, report: &Sender
 
 impl Bench<'_> {
     fn judge(&self, summary: &Summary, board: &Board) {
+        let _range = OpenRange::begin(self.ranges, Stage::Validation);
         let begin = if self.is_timed { self.started.elapsed() } else { Duration::ZERO };
         let (index, seen) = (summary.now.index, &summary.seen);
         let id = |v: Option<LocalId>| v.map(|v| self.ids.original(self.part.global(v)));

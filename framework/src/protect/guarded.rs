@@ -21,7 +21,7 @@ use crate::fault::{FaultTolerance, Finding, Redundancy, Round, Verdict};
 use crate::graph::Ids;
 use crate::guard::{Guard, Next};
 use crate::partition::Part;
-use crate::probe::{Probe, Stage};
+use crate::probe::{Probe, RangeHooks, Stage};
 use crate::step::Step;
 use crate::timing::Clock;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ pub struct Setting<'r> {
     pub started: Instant,
     /// Whether to measure the checker.
     pub is_timed: bool,
+    /// Who is told of its ranges as they happen.
+    pub ranges: Option<&'static RangeHooks>,
 }
 
 /// Where to go back to.
@@ -126,7 +128,8 @@ impl<'r> Guarded<'r> {
         let into = if part.has_incoming() { part.incoming() } else { part.outgoing() };
         let in_degree = part.owned_vertices().map(|v| into.degree(v)).max().unwrap_or(0);
         let in_degree_max = agree_on_max(exchange.transport(), in_degree)?;
-        let watch = Watch::new(Arc::clone(&setting.rules), score, protection.budget, &step.fields, part);
+        let mut watch = Watch::new(Arc::clone(&setting.rules), score, protection.budget, &step.fields, part);
+        watch.ranges = setting.ranges;
         let once = watch.set_once();
         step.install(watch, setting.is_timed)?;
         exchange.seals = Some(Seals::default());
@@ -137,12 +140,13 @@ impl<'r> Guarded<'r> {
             once,
             started: setting.started,
             is_timed: setting.is_timed,
+            ranges: setting.ranges,
             checkpoints: protection.checkpoints.clone(),
         };
         let is_redundant = setting.rules.redundancy() != Redundancy::None;
         Ok(Guarded {
             protection,
-            checker: Checker::start(scope, bench.clone()),
+            checker: Checker::start(scope, bench.clone())?,
             bench,
             slots: Vec::with_capacity(2),
             spare: None,
@@ -371,6 +375,7 @@ impl Guard for Guarded<'_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
+        clock.begin(Stage::Bookkeeping);
         let begin = clock.started().elapsed();
         self.is_frontier_whole = step.frontier.seal() == self.seal;
         if !self.is_frontier_whole {
@@ -382,7 +387,7 @@ impl Guard for Guarded<'_> {
             }
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, step.index, begin, end);
+        clock.ended(Stage::Bookkeeping, step.index, begin, end);
         Ok(())
     }
 
@@ -404,10 +409,11 @@ impl Guard for Guarded<'_> {
     fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> Ballot {
         let begin = clock.latest();
         if let Some((is_whole, copy)) = step.take_summary() {
+            clock.begin(Stage::Bookkeeping);
             self.is_frontier_whole &= is_whole;
             self.summary_copy = copy;
             let end = clock.started().elapsed();
-            clock.span(Stage::Bookkeeping, step.index, begin, end);
+            clock.ended(Stage::Bookkeeping, step.index, begin, end);
         }
         let Some(watch) = step.watch.as_deref() else { return Ballot::default() };
         let seen = &watch.seen;
@@ -432,6 +438,7 @@ impl Guard for Guarded<'_> {
     ) -> Result<Next> {
         let begin = clock.latest();
         let Some(watch) = step.watch.as_deref_mut() else { return Ok(Next::GoOn) };
+        clock.begin(Stage::Bookkeeping);
         watch.largest = vote.largest;
         let before = self.round;
         let now = Round {
@@ -473,7 +480,7 @@ impl Guard for Guarded<'_> {
         let next = if vote.suspect == NONE { Next::GoOn } else { self.recover(Target::Before(vote.suspect)) };
         self.seal = step.frontier.seal();
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, now.index, begin, end);
+        clock.ended(Stage::Bookkeeping, now.index, begin, end);
         Ok(next)
     }
 
@@ -487,6 +494,7 @@ impl Guard for Guarded<'_> {
         let target = self.target.take().unwrap_or(Target::Start);
         let reached = step.index;
         let iteration = reached.saturating_sub(1);
+        clock.begin(Stage::Bookkeeping);
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         self.checker.forget_suspect();
@@ -494,7 +502,7 @@ impl Guard for Guarded<'_> {
         if self.protection.certify && self.is_graph_damaged(step, exchange)? {
             self.detection.iterations_redone += u64::from(reached);
             let end = clock.started().elapsed();
-            clock.span(Stage::Bookkeeping, iteration, begin, end);
+            clock.ended(Stage::Bookkeeping, iteration, begin, end);
             return Ok(Next::Rebuild);
         }
         let slot = self.agree_on_slot(target, exchange)?;
@@ -513,7 +521,7 @@ impl Guard for Guarded<'_> {
             }
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, iteration, begin, end);
+        clock.ended(Stage::Bookkeeping, iteration, begin, end);
         if let Some(start) = start {
             (step.total, ()) = clock.stage(Stage::Agree, 0, || exchange.agree(&start, ()))?;
         }
@@ -532,13 +540,14 @@ impl Guard for Guarded<'_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
+        clock.begin(Stage::Drain);
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         if !(self.protection.certify && self.bench.rules.certifies()) {
             self.judge_live(algorithm, step)?;
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Drain, step.index.saturating_sub(1), begin, end);
+        clock.ended(Stage::Drain, step.index.saturating_sub(1), begin, end);
         for span in self.checker.spans() {
             clock.checked(span.row, span.stage, span.index, span.begin, span.end);
         }

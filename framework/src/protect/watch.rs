@@ -18,6 +18,7 @@ use crate::fault::{Change, FaultTolerance, Redundancy, State};
 use crate::field::{Bind, Column, Fields, Value};
 use crate::id::LocalId;
 use crate::partition::{Part, Rows};
+use crate::probe::{OpenRange, RangeHooks, Stage};
 use crate::step::Step;
 use crate::sum::Sum;
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub(crate) struct Watch {
     chosen: Vec<LocalId>,
     /// Where moves make vertices critical.
     least_changes: Vec<f64>,
+    /// Who is told of scoring as it happens.
+    pub(crate) ranges: Option<&'static RangeHooks>,
 }
 
 /// What may still be repeated.
@@ -129,7 +132,20 @@ impl Watch {
         let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
         let (seen, chosen) = (Seen::default(), Vec::new());
         let least_changes = if rules.change() == Change::Moved { score.least_changes() } else { Vec::new() };
-        Watch { rules, score, budget, allowance: 0.0, once, sum: 0, floor, largest: 0.0, seen, chosen, least_changes }
+        Watch {
+            rules,
+            score,
+            budget,
+            allowance: 0.0,
+            once,
+            sum: 0,
+            floor,
+            largest: 0.0,
+            seen,
+            chosen,
+            least_changes,
+            ranges: None,
+        }
     }
 
     pub(crate) fn set_once(&self) -> Option<Once> {
@@ -144,6 +160,7 @@ impl Watch {
             return;
         }
         let begin = Instant::now();
+        let range = OpenRange::begin(self.ranges, Stage::ScoreAndMark);
         let part = step.part;
         let rows = if over == Redundancy::OverIncoming { part.incoming() } else { part.outgoing() };
         let least = self.score.least_degree(change);
@@ -165,6 +182,7 @@ impl Watch {
         if critical > 0 {
             self.choose(step, rows, vertices, least, capacity);
         }
+        drop(range);
         self.seen.marking = Some((self.seen.marking.map_or(begin, |(first, _)| first), Instant::now()));
         if !self.chosen.is_empty() {
             self.repeat(step, rows);
