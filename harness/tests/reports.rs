@@ -221,7 +221,10 @@ fn profiling_runs_are_refused_with_the_reason_and_show_idle_vertices_beside_thei
     assert!(performance.experiment("check-equivalence", &[other], 0).contains("4 configurations: answers"));
     performance.experiment("plot", &["--profiling", other], 0);
     let idle = fs::read_to_string(performance.run.join("plots/idle.csv")).expect("read");
-    assert!(idle.contains("multi_cpu_baseline,2,multi_cpu_baseline x2,1,8,2,75.0000"), "sums over ranks, then divides:\n{idle}");
+    assert!(
+        idle.contains("multi_cpu_baseline,2,multi_cpu_baseline x2,1,8,2,75.0000"),
+        "sums over ranks, then divides:\n{idle}"
+    );
     assert!(
         performance
             .experiment("check-equivalence", &[performance.run.to_str().expect("utf-8")], 2)
@@ -425,7 +428,7 @@ fn a_run_under_nsys_is_refused_dry_or_run_with_the_whole_command() {
     let options = with(&["--", "-k", "5"]);
     assert!(said(nsys(&campaign, true, &options, 0)).contains("never evidence of speed"));
     let command = fs::read_to_string(campaign.path("out/base.command.txt")).expect("read");
-    assert!(command.starts_with("# NVIDIA Nsight Systems version 2099.1\n# no GPU: a cpu method\n"), "{command}");
+    assert!(command.starts_with("# NVIDIA Nsight Systems version 2099.1\n# no GPU: a cpu method\ncd "), "{command}");
     assert!(fs::read_to_string(campaign.path("out/base.log")).expect("read").contains("BENCHMARK_RESULT"));
     assert_eq!(fs::read_dir(campaign.path("out/base.trace")).expect("listed").count(), 8);
     // A trace folder is never reused, the rest only by force.
@@ -434,6 +437,27 @@ fn a_run_under_nsys_is_refused_dry_or_run_with_the_whole_command() {
     fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
     assert!(said(nsys(&campaign, true, &options, 2)).contains("give --force"));
     nsys(&campaign, true, &forced, 0);
+    // From its own folder, with relative paths; repeated from another one.
+    fs::remove_dir_all(campaign.path("out")).expect("removed");
+    let output = Command::new(env!("CARGO_BIN_EXE_harness"))
+        .args(["nsys", "--algorithm", "kcore", "--dataset", "tiny.txt", "--bin-dir", "bin", "--output", "out/base"])
+        .args(options.iter().take(4))
+        .args(["--", "-k", "5"])
+        .current_dir(campaign.path(""))
+        .env("PATH", format!("{}:/usr/bin:/bin", campaign.path("tools").display()))
+        .output()
+        .expect("started");
+    words(output, 0);
+    fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
+    fs::create_dir(campaign.path("out/base.trace")).expect("made");
+    let repeated = Command::new("sh")
+        .arg(campaign.path("out/base.command.txt"))
+        .current_dir("/")
+        .env("PATH", format!("{}:/usr/bin:/bin", campaign.path("tools").display()))
+        .output()
+        .expect("started");
+    words(repeated, 0);
+    assert_eq!(fs::read_dir(campaign.path("out/base.trace")).expect("listed").count(), 8, "the same files again");
     fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
     campaign.mode("exit1 multi_cpu_baseline");
     assert!(said(nsys(&campaign, true, &forced, 1)).contains("the program under it failed"));

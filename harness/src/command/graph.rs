@@ -32,10 +32,10 @@ pub(crate) struct Read {
     /// Format: auto, edgelist, mtx, metis, gr, el, wel, sg, graph500 or gcsr
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
-    /// Take each listed pair as an edge, both ways
+    /// Read each listed pair as an undirected edge: as one arc in each direction
     #[arg(long, conflicts_with = "directed")]
     undirected: bool,
-    /// Take each listed pair as one arc
+    /// Read each listed pair as one arc, from the first vertex to the second
     #[arg(long)]
     directed: bool,
 }
@@ -62,16 +62,16 @@ pub(crate) struct Convert {
 /// Options of `graph generate`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Generate {
-    /// The family
+    /// The kind of graph
     #[arg(value_enum)]
     family: Generator,
     /// Binary logarithm of the number of vertices
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(..=31))]
     scale: u32,
-    /// Edges drawn a vertex [default: 16; 1 for a grid]
+    /// How many edges are drawn for each vertex [default: 16; 1 for a grid]
     #[arg(long, value_name = "E", value_parser = value_parser!(u32).range(1..))]
     edge_factor: Option<u32>,
-    /// Another seed, another graph
+    /// The seed; the same seed makes the same graph on every machine
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The file: .gcsr, .txt, .el or .mtx, the texts also with .gz
@@ -87,10 +87,10 @@ pub(crate) struct Describe {
     input: PathBuf,
     #[command(flatten)]
     read: Read,
-    /// As one JSON object
+    /// Print the description as one JSON object
     #[arg(long)]
     json: bool,
-    /// Check every block of a .gcsr file first
+    /// Check the checksum of every block of a .gcsr file first
     #[arg(long)]
     verify: bool,
 }
