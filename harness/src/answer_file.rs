@@ -4,8 +4,9 @@ use crate::whole_file;
 use framework::answer::{Answer, Values};
 use framework::base::error::{Error, Result};
 use framework::graph::Graph;
+use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// First bytes of a binary answer.
 pub(crate) const MAGIC: &[u8; 8] = b"GALGANS1";
@@ -36,17 +37,42 @@ impl Form {
     }
 }
 
-/// Checks, before the run, that the file can be made.
+/// Checks, before the graph is read, that the file can be written and that nothing is lost by it. Nothing is written yet: a file that is there stays as it
+/// is until an answer replaces it.
 ///
 /// # Errors
-/// When its folder is missing or may not be written.
-pub(crate) fn check(path: &Path) -> Result<Form> {
+/// A usage error when it is no file or the graph itself; an environment error when it or its folder may not be written, or the folder is missing.
+pub(crate) fn check(path: &Path, graph: Option<&Path>) -> Result<Form> {
     let form = Form::of(path)?;
-    if path.is_dir() {
-        return Err(Error::usage(format!("{}: is a folder; name a file in it", path.display())));
+    let failed = |source| Error::Write { path: path.into(), source };
+    match fs::metadata(path) {
+        Ok(facts) if facts.is_dir() => {
+            return Err(Error::usage(format!("{}: is a folder; name a file in it", path.display())));
+        }
+        Ok(facts) if !facts.is_file() => {
+            return Err(Error::usage(format!("{}: is no regular file; name another one", path.display())));
+        }
+        Ok(_) => {
+            let is_graph = |graph: &Path| fs::canonicalize(path).ok() == fs::canonicalize(graph).ok();
+            if graph.is_some_and(is_graph) {
+                return Err(Error::usage(format!(
+                    "--output {}: is the graph, which the answer would replace; name another file",
+                    path.display()
+                )));
+            }
+            fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(source) => return Err(failed(source)),
     }
-    whole_file::check(path, whole_file::folder(path))?;
+    let target = target(path);
+    whole_file::check(path, whole_file::folder(&target))?;
     Ok(form)
+}
+
+/// The file itself where the path is a link to one: the link stays.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// Writes the answer.
@@ -54,7 +80,7 @@ pub(crate) fn check(path: &Path) -> Result<Form> {
 /// # Errors
 /// When the file cannot be written.
 pub(crate) fn write(path: &Path, form: Form, graph: &Graph, answer: &Answer) -> Result<()> {
-    whole_file::write(path, |out| match form {
+    whole_file::write(&target(path), |out| match form {
         Form::Csv => csv(out, graph, answer),
         Form::Binary => binary(out, graph, answer),
     })

@@ -16,6 +16,8 @@ pub(crate) struct Chosen {
     gpus: Option<Gpus>,
     /// GPUs that were listed one by one.
     listed: usize,
+    /// Why a GPU was passed over, and whether there is one that should work.
+    passed_over: Option<(String, bool)>,
 }
 
 impl Chosen {
@@ -37,7 +39,7 @@ impl Chosen {
             (DeviceChoice::Auto, Some(false)) => &DeviceChoice::Cpu,
             _ => choice,
         };
-        let on_cpu = Chosen { gpus: None, listed: 0 };
+        let on_cpu = Chosen { gpus: None, listed: 0, passed_over: None };
         match asked {
             DeviceChoice::Cpu => Ok(on_cpu),
             DeviceChoice::Cuda(list) => {
@@ -48,22 +50,24 @@ impl Chosen {
                     ))
                 })?;
                 let picked = pick(&devices()?, list)?;
-                Ok(Chosen { gpus: Some(Gpus::new(picked, kernels)), listed: list.len() })
+                Ok(Chosen { gpus: Some(Gpus::new(picked, kernels)), listed: list.len(), passed_over: None })
             }
             DeviceChoice::Auto => {
                 let passed_over = match (entry.kernels, devices()) {
                     (None, _) => format!("{} has no kernels", entry.name),
-                    (Some(_), Err(error)) => error.to_string(),
+                    (Some(_), Err(error)) => {
+                        let is_present = !facts::gpus().is_empty();
+                        return Ok(Chosen { passed_over: Some((error.to_string(), is_present)), ..on_cpu });
+                    }
                     (Some(kernels), Ok(all)) => {
                         let real: Vec<DeviceInfo> = all.into_iter().filter(|device| !device.is_simulated()).collect();
                         if !real.is_empty() {
-                            return Ok(Chosen { gpus: Some(Gpus::new(real, kernels)), listed: 0 });
+                            return Ok(Chosen { gpus: Some(Gpus::new(real, kernels)), listed: 0, passed_over: None });
                         }
                         "there are only simulated devices, which are for tests".into()
                     }
                 };
-                say(&format!("device   cpu; cuda was passed over: {passed_over}"));
-                Ok(on_cpu)
+                Ok(Chosen { passed_over: Some((passed_over, false)), ..on_cpu })
             }
         }
     }
@@ -120,6 +124,15 @@ impl Chosen {
         labels.sort();
         labels.dedup();
         labels.join(", ")
+    }
+
+    /// Says why `auto` took no GPU: on demand, and unasked where this machine has one that does not work.
+    pub(crate) fn say_passed_over(&self, is_verbose: bool) {
+        if let Some((reason, is_present)) = &self.passed_over
+            && (is_verbose || *is_present)
+        {
+            say(&format!("device   cpu; cuda was passed over: {reason}"));
+        }
     }
 
     /// Says what people should know of the last trials.

@@ -3,7 +3,7 @@
 //! It shows only what the run publishes anyway through a few shared numbers, so a run without a bar pays for none of it.
 
 use crate::options::Progress;
-use framework::base::probe::{Activity, Probe, Stage};
+use framework::base::probe::{Activity, Probe, RangeHooks, Stage};
 use framework::graph::LoadStage;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -76,11 +76,20 @@ impl<P: Probe> Probe for Watched<P> {
         self.inner.span(stage, iteration, begin, end);
     }
 
+    fn end(&mut self) {
+        self.inner.end();
+    }
+
     fn superstep(&mut self, iteration: u32) {
         self.inner.superstep(iteration);
     }
 
+    fn superstep_ends(&mut self) {
+        self.inner.superstep_ends();
+    }
+
     const WANTS_CHECKER: bool = P::WANTS_CHECKER;
+    const RANGES: Option<&'static RangeHooks> = P::RANGES;
 
     fn checked(&mut self, row: u64, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
         self.inner.checked(row, stage, iteration, begin, end);

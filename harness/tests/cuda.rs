@@ -1,6 +1,7 @@
 //! The cuda device from the command line, on simulated GPUs, and everything that can be wrong with a GPU.
 
 mod program;
+mod ranges;
 
 use program::command;
 use std::path::Path;
@@ -112,7 +113,7 @@ fn runs_on_gpus_have_the_answers_of_the_cpu_and_say_that_they_are_simulated() {
 #[test]
 fn auto_never_takes_a_simulated_device() {
     let cache = tempfile::tempdir().expect("a folder");
-    let Some(command) = simulated(&["--algorithm", "cc"], cache.path()) else { return };
+    let Some(command) = simulated(&["--algorithm", "cc", "--verbose"], cache.path()) else { return };
     let ran = run(command, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.value("BENCHMARK_METADATA", "devices")[0]["kind"], "cpu");
@@ -139,6 +140,39 @@ fn no_driver_is_an_error_not_a_panic() {
         return; // this machine has a GPU
     }
     ran.fails(3, &["libcuda.so", "--device cpu"]);
+}
+
+#[test]
+fn a_plan_that_asks_for_a_gpu_where_none_passes_its_probe_ends_before_its_first_attempt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = |method: &str| {
+        let text = format!(
+            "name = \"gpu\"\nprofile = \"performance\"\nrepeats = 1\ntimeout_s = 60\n[[dataset]]\nname = \"cit-HepPh\"\n\
+             [[algorithm]]\nname = \"cc\"\n[[method]]\nname = \"single_cpu_baseline\"\n[[method]]\n{method}\n"
+        );
+        std::fs::write(folder.path().join("plan.toml"), text).expect("written");
+    };
+    let runner = |options: &[&str], variables: &[(&str, &str)]| {
+        let line = [&["experiment", "run", "plan.toml", "--output", "run", "--allow-debug"], options].concat();
+        let mut command = simulated(&line, folder.path())?;
+        command.current_dir(folder.path());
+        Some(run(command, variables))
+    };
+    for method in ["name = \"single_gpu_baseline\"", "name = \"multi_gpu_baseline\"\nranks = 2\ndevice = \"cuda:0,1\""]
+    {
+        plan(method);
+        // Nobody has to have a GPU to look at a plan.
+        let Some(ran) = runner(&["--dry-run"], &[("GRAPHALG_SIM_DEVICES", "0")]) else { return };
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = runner(&[], &[("GRAPHALG_SIM_DEVICES", "0")]).expect("simulated");
+        ran.fails(3, &["finds no device"]);
+        assert!(!folder.path().join("run").exists(), "nothing was started or written");
+    }
+    let ran = runner(&[], &[("GRAPHALG_SIM_DEVICES", "1")]).expect("simulated");
+    ran.fails(3, &["there is no cuda:1"]);
+    let ran = runner(&[], &[("GRAPHALG_SIM_DEVICES", "2")]).expect("simulated");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(folder.path().join("run/raw").exists());
 }
 
 #[test]
@@ -540,11 +574,13 @@ fn a_profile_of_a_protected_run_says_what_was_marked_and_done_again() {
 #[test]
 fn a_profile_of_a_gpu_adds_up_and_names_its_stages_for_nvtx() {
     let cache = tempfile::tempdir().expect("a folder");
-    let (ranges, traces) = (cache.path().join("ranges"), cache.path().join("traces"));
+    let (log, traces) = (cache.path().join("ranges"), cache.path().join("traces"));
     let Some(plain) = simulated(&["--algorithm", "bfs", "--device", "cuda"], cache.path()) else { return };
     let mut command = Command::new(env!("CARGO_BIN_EXE_harness_profiling"));
     command.args(plain.get_args()).envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    command.env("GRAPHALG_SIM_RANGES", &ranges).env("GRAPHALG_PROFILE_OUTPUT_DIR", &traces);
+    let simulated = kernels_host::folder().expect("found before").display();
+    command.env("LD_LIBRARY_PATH", format!("{}:{simulated}", ranges::stand_in().display()));
+    command.env("NVTX_LOG", &log).env("GRAPHALG_PROFILE_OUTPUT_DIR", &traces);
     let ran = run(command, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let mut rows = csv::Reader::from_path(traces.join("iteration_timings.rank0000.csv")).expect("timings");
@@ -561,10 +597,9 @@ fn a_profile_of_a_gpu_adds_up_and_names_its_stages_for_nvtx() {
         let number = |place: usize| row[place].parse::<u64>().expect("a number");
         assert_eq!((number(work), number(launched), number(tail)), (34_546, 34_560, 14));
     }
-    let ranges = std::fs::read_to_string(ranges).expect("ranges");
-    let count = |what: &str| ranges.lines().filter(|line| line.starts_with(what)).count();
-    assert_eq!(count("push "), count("pop "));
+    let (ended, _) = ranges::ended(&std::fs::read_to_string(log).expect("ranges"));
+    let count = |name: &str| ended.values().flatten().filter(|(_, own, _)| own == name).count();
     let supersteps = ran.value("BENCHMARK_RESULT", "iterations").as_u64().expect("a number") as usize;
-    assert_eq!(count("push graph_update"), supersteps + 1, "each superstep, and finish");
-    assert_eq!((count("push single_gpu_setup"), count("push final_result_copy")), (5, 1));
+    assert_eq!(count("graph_update"), supersteps + 1, "each superstep, and finish");
+    assert_eq!((count("single_gpu_setup"), count("final_result_copy")), (5, 1));
 }

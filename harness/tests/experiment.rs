@@ -16,6 +16,14 @@ fn caught(campaign: &Campaign, sound: usize, reason: &str) {
     let attempts = campaign.table("attempts.csv");
     let reasons: Vec<_> = attempts.iter().map(|row| row["reasons"].as_str()).filter(|text| !text.is_empty()).collect();
     assert!(reasons.iter().any(|text| text.contains(reason)), "`{reason}` is not among {reasons:#?}");
+    let ids = |name: &str| -> BTreeSet<String> {
+        campaign.table(name).into_iter().map(|row| row["attempt_id"].clone()).collect()
+    };
+    let whole = ids("successful_measurements.csv");
+    for name in ["rank_timings.csv", "iteration_activity.csv", "iteration_timings.csv"] {
+        assert!(ids(name).is_subset(&whole), "{name} holds an attempt that is not sound");
+    }
+    assert_eq!(ids("rank_timings.csv"), whole);
 }
 
 #[test]
@@ -73,12 +81,33 @@ fn a_plan_that_cannot_run_is_refused_before_anything_starts() {
     check("repeats = 1", "repeat = 1", "unknown field `repeat`");
     check("timeout_s = 5", "timeout_s = -1", "timeout_s is no time");
     check("tiny.txt", "absent.txt", "absent.txt: cannot read it");
+    check("file = \"tiny.txt\"", "name = \"tiny\"", "no data set is called `tiny` (known: cit-HepPh)");
     check("[[dataset]]\nfile = \"tiny.txt\"", "", "no [[dataset]]");
     let said = words(campaign.runner(&["--bin-dir", "/nowhere"]).output().expect("started"), 2);
     assert!(said.contains("cannot be used multiple times"), "{said}");
     campaign.plan("repeats = 1\ntimeout_s = 5");
     fs::remove_file(campaign.path("bin/harness_performance")).expect("removed");
     assert!(campaign.run(&[], 3).contains("cargo build --release --bins"));
+}
+
+#[test]
+fn a_plan_names_data_sets_of_its_folder() {
+    let campaign = Campaign::new("performance", 1);
+    edit(
+        &campaign.path("plan.toml"),
+        "[[dataset]]\nfile = \"tiny.txt\"",
+        "dataset_dir = \"sets\"\n[[dataset]]\nname = \"tiny\"",
+    );
+    fs::create_dir(campaign.path("sets")).expect("made");
+    fs::rename(campaign.path("tiny.txt"), campaign.path("sets/tiny.txt")).expect("moved");
+    campaign.run(&[], 0);
+    campaign.experiment("collect", &[], 0);
+    let manifest = read(&campaign.run.join("manifest.json"));
+    let path = fs::canonicalize(campaign.path("sets/tiny.txt")).expect("there");
+    assert_eq!(manifest["datasets"][0]["argv"][1].as_str(), path.to_str(), "from any folder");
+    edit(&campaign.path("plan.toml"), "name = \"tiny\"\n[[algorithm", "name = \"other\"\n[[algorithm");
+    let said = campaign.run(&[], 2);
+    assert!(said.contains("no data set is called `other` (known: cit-HepPh, tiny)"), "{said}");
 }
 
 #[test]

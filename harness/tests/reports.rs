@@ -428,7 +428,7 @@ fn a_run_under_nsys_is_refused_dry_or_run_with_the_whole_command() {
     let options = with(&["--", "-k", "5"]);
     assert!(said(nsys(&campaign, true, &options, 0)).contains("never evidence of speed"));
     let command = fs::read_to_string(campaign.path("out/base.command.txt")).expect("read");
-    assert!(command.starts_with("# NVIDIA Nsight Systems version 2099.1\n# no GPU: a cpu method\n"), "{command}");
+    assert!(command.starts_with("# NVIDIA Nsight Systems version 2099.1\n# no GPU: a cpu method\ncd "), "{command}");
     assert!(fs::read_to_string(campaign.path("out/base.log")).expect("read").contains("BENCHMARK_RESULT"));
     assert_eq!(fs::read_dir(campaign.path("out/base.trace")).expect("listed").count(), 8);
     // A trace folder is never reused, the rest only by force.
@@ -437,6 +437,27 @@ fn a_run_under_nsys_is_refused_dry_or_run_with_the_whole_command() {
     fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
     assert!(said(nsys(&campaign, true, &options, 2)).contains("give --force"));
     nsys(&campaign, true, &forced, 0);
+    // From its own folder, with relative paths; repeated from another one.
+    fs::remove_dir_all(campaign.path("out")).expect("removed");
+    let output = Command::new(env!("CARGO_BIN_EXE_harness"))
+        .args(["nsys", "--algorithm", "kcore", "--dataset", "tiny.txt", "--bin-dir", "bin", "--output", "out/base"])
+        .args(options.iter().take(4))
+        .args(["--", "-k", "5"])
+        .current_dir(campaign.path(""))
+        .env("PATH", format!("{}:/usr/bin:/bin", campaign.path("tools").display()))
+        .output()
+        .expect("started");
+    words(output, 0);
+    fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
+    fs::create_dir(campaign.path("out/base.trace")).expect("made");
+    let repeated = Command::new("sh")
+        .arg(campaign.path("out/base.command.txt"))
+        .current_dir("/")
+        .env("PATH", format!("{}:/usr/bin:/bin", campaign.path("tools").display()))
+        .output()
+        .expect("started");
+    words(repeated, 0);
+    assert_eq!(fs::read_dir(campaign.path("out/base.trace")).expect("listed").count(), 8, "the same files again");
     fs::remove_dir_all(campaign.path("out/base.trace")).expect("removed");
     campaign.mode("exit1 multi_cpu_baseline");
     assert!(said(nsys(&campaign, true, &forced, 1)).contains("the program under it failed"));

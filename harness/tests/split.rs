@@ -8,14 +8,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TRACING: [&str; 5] =
-    [harness::profiling::MARK, "profiling::recorder", "harness::profiling::", "trace::chrome::Writer", "nvtxRange"];
-const STRIKES: [&str; 4] = [
-    "framework::fault_tolerance_tolerance_tolerance_injection::",
-    "StruckTransport",
-    "harness::command::inject::",
-    "INJECT_SUMMARY",
+const TRACING: [&str; 5] = [
+    harness::profiling::MARK,
+    "profiling::recorder",
+    "harness::profiling::",
+    "trace::chrome::Writer",
+    "nvtxDomainRange",
 ];
+const STRIKES: [&str; 4] =
+    ["framework::fault_injection::", "InjectingTransport", "harness::command::inject::", "INJECT_SUMMARY"];
 
 fn found(binary: &Path, words: &[&str]) -> Vec<(String, usize)> {
     let stripped = tempfile::NamedTempFile::new().expect("a temporary file");

@@ -8,7 +8,6 @@ use std::{env, fs};
 fn main() {
     let kernels = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("..");
     println!("cargo:rerun-if-changed=shim");
-    println!("cargo:rerun-if-changed=shim/nvtx.cpp");
     let mut sources: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(&kernels).expect("the kernels folder").flatten() {
         let path = entry.path();
@@ -69,8 +68,5 @@ fn build(kernels: &Path, sources: &[PathBuf], folder: &Path, flags: &[&str]) -> 
         link.args(sources.iter().map(object)).status().is_ok_and(|status| status.success()),
         "libcuda.so does not link"
     );
-    let mut nvtx = Command::new(compiler.path());
-    nvtx.args(["-shared", "-fPIC", "shim/nvtx.cpp", "-o"]).arg(folder.join("libnvtx3interop.so.1"));
-    assert!(nvtx.status().is_ok_and(|status| status.success()), "the stand-in for NVTX does not compile");
     Some(())
 }

@@ -1,6 +1,7 @@
 //! Where spans and counts go. The driver is generic over it, and [`Off`] is zero-sized, so a program that never names another
 //! probe holds no tracing code at all.
 
+use crate::base::id::Rank;
 use std::time::Duration;
 
 /// A stage of a rank's run. Stages of one rank do not overlap, but for those of its checker.
@@ -64,21 +65,62 @@ pub struct Activity {
 
 /// Receives what happens in a run of one rank.
 pub trait Probe: Send {
-    /// A stage begins, of a run on one rank or several. Its end comes as a span.
+    /// A stage begins now on this thread, of a run on one rank or several. Each has its [`Probe::end`] on the same thread unless an error ends the
+    /// run, and those that lie inside it end before it.
     #[inline(always)]
     fn begin(&mut self, _: Stage, _is_multi: bool) {}
+    /// The stage that began last and is not over ends now.
+    #[inline(always)]
+    fn end(&mut self) {}
     /// A stage ended, in the loop one of superstep `iteration` (0 outside). Times count from the start of the trial, the same
     /// moment on all ranks of a process; their difference is just what the run-level accumulator grew by.
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration);
     /// Superstep `iteration` begins. One that is redone begins again.
     fn superstep(&mut self, iteration: u32);
+    /// The superstep that began last is over, its agreement and what the guard made of it included.
+    #[inline(always)]
+    fn superstep_ends(&mut self) {}
     /// The update of superstep `iteration` is over and worked on this.
     fn activity(&mut self, iteration: u32, activity: Activity);
     /// Whether it wants the spans of the checker, which cost readings of the clock.
     const WANTS_CHECKER: bool = false;
+    /// How ranges are told as they happen where the probe itself is not at hand; None where nobody listens.
+    const RANGES: Option<&'static RangeHooks> = None;
     /// A span of the checker for the `row`-th superstep that began, from 0. Told after the loop.
     #[inline(always)]
     fn checked(&mut self, _row: u64, _stage: Stage, _iteration: u32, _begin: Duration, _end: Duration) {}
+}
+
+/// RangeHooks on the thread that does the work: the checker's own, or a rank's inside an operator.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeHooks {
+    /// This thread is the checker of a rank.
+    pub checker: fn(Rank),
+    /// A stage begins on this thread.
+    pub begin: fn(Stage),
+    /// The stage that began last on this thread ends.
+    pub end: fn(),
+}
+
+/// A stage that goes on until this is dropped.
+pub(crate) struct OpenRange(Option<&'static RangeHooks>);
+
+impl OpenRange {
+    /// Begins.
+    pub(crate) fn begin(hooks: Option<&'static RangeHooks>, stage: Stage) -> OpenRange {
+        if let Some(hooks) = hooks {
+            (hooks.begin)(stage);
+        }
+        OpenRange(hooks)
+    }
+}
+
+impl Drop for OpenRange {
+    fn drop(&mut self) {
+        if let Some(hooks) = self.0 {
+            (hooks.end)();
+        }
+    }
 }
 
 /// Sees nothing and costs nothing.

@@ -161,6 +161,7 @@ impl<P: Probe> Clock<P> {
         let begin = self.started.elapsed();
         let result = run();
         let end = self.started.elapsed();
+        self.probe.end();
         self.span(stage, iteration, begin, end);
         result
     }
@@ -177,6 +178,7 @@ impl<P: Probe> Clock<P> {
         let begin = self.started.elapsed();
         let (result, inside) = run();
         let end = self.started.elapsed();
+        self.probe.end();
         let Some((from, to)) = inside else {
             self.span(stage, iteration, begin, end);
             return result;
@@ -188,8 +190,19 @@ impl<P: Probe> Clock<P> {
         result
     }
 
+    /// A stage begins that [`Clock::ended`] ends.
+    pub(crate) fn begin(&mut self, stage: Stage) {
+        self.probe.begin(stage, self.timing.is_multi);
+    }
+
+    /// The stage that began last ends and ran then.
+    pub(crate) fn ended(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+        self.probe.end();
+        self.span(stage, iteration, begin, end);
+    }
+
     /// A stage that ran then.
-    pub(crate) fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
+    fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
         *self.sum(stage) += end.saturating_sub(begin);
         self.latest = end;
         self.probe.span(stage, iteration, begin, end);
@@ -238,6 +251,7 @@ impl<P: Probe> Clock<P> {
         let result = run(step);
         let device_time = step.end_update();
         let wall = self.started.elapsed() - begin;
+        self.probe.end();
         let took = device_time.as_ref().ok().copied().flatten().map_or(wall, |device_time| device_time.min(wall));
         let marking = step.take_marking().unwrap_or_default().min(took);
         if marking > Duration::ZERO {
@@ -264,6 +278,7 @@ impl<P: Probe> Clock<P> {
         let begin = self.started.elapsed();
         let result = run(exchange);
         let wall = self.started.elapsed() - begin;
+        self.probe.end();
         let took = exchange.device_time.map_or(wall, |device_time| device_time.min(wall));
         self.span(stage, iteration, begin, begin + took);
         result
@@ -274,6 +289,12 @@ impl<P: Probe> Clock<P> {
     pub fn superstep(&mut self, iteration: u32) {
         self.rows += 1;
         self.probe.superstep(iteration);
+    }
+
+    /// Tells the probe that the superstep which began last is over.
+    #[inline(always)]
+    pub fn superstep_ends(&mut self) {
+        self.probe.superstep_ends();
     }
 
     /// Tells the probe what the update of superstep `iteration` worked on.

@@ -75,6 +75,7 @@ pub fn drive<P: Probe, G: Guard>(
             (step.index, step.total) = (iteration + 1, total);
             converged = algorithm.is_done(&total);
             next = guard.judge(vote, step, exchange, clock)?;
+            clock.superstep_ends();
         }
         clock.main_loop(began.elapsed());
         guard.drain(algorithm, step, clock)?;

@@ -9,7 +9,7 @@ use super::evidence::{Detector, Evidence, NONE};
 use super::snapshot::Snapshot;
 use crate::base::error::{Error, Result};
 use crate::base::id::{LocalId, Rank};
-use crate::base::probe::Stage;
+use crate::base::probe::{OpenRange, RangeHooks, Stage};
 use crate::base::verdict::{Finding, Verdict};
 use crate::fault_tolerance::{CheckInput, FaultTolerance, SuperstepTotals};
 use crate::field::State;
@@ -62,6 +62,8 @@ pub(crate) struct CheckContext<'r> {
     pub(crate) started: Instant,
     /// Whether to measure what it does to summaries.
     pub(crate) is_timed: bool,
+    /// Who is told of its ranges as they happen.
+    pub(crate) ranges: Option<&'static RangeHooks>,
     /// Where sound snapshots are written that are to be.
     pub(crate) checkpoints: Option<Checkpoints>,
 }
@@ -114,19 +116,26 @@ impl CheckerState {
 
 impl Checker {
     /// Starts the thread in a scope that ends after the run.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
     pub(crate) fn start<'scope, 'r: 'scope>(
         scope: &'scope std::thread::Scope<'scope, '_>,
         context: CheckContext<'r>,
-    ) -> Checker {
+    ) -> Result<Checker> {
         let (tasks, todo) = sync_channel(QUEUE);
         let (report, done) = channel();
         let board = Arc::new(CheckerState { suspect: AtomicU32::new(NONE), ..CheckerState::default() });
         let rank = context.part.rank();
-        scope.spawn({
+        let thread = std::thread::Builder::new().name(format!("checker {}", rank.0));
+        let run = {
             let board = Arc::clone(&board);
             move || work(&context, &board, &todo, &report)
-        });
-        Checker {
+        };
+        thread.spawn_scoped(scope, run).map_err(|error| {
+            Error::Environment(format!("no thread for the checker of rank {}: {error}; run with fewer ranks", rank.0))
+        })?;
+        Ok(Checker {
             rank,
             tasks: Some(tasks),
             done,
@@ -136,7 +145,7 @@ impl Checker {
             spare: Vec::new(),
             written: 0,
             snapshots: Vec::new(),
-        }
+        })
     }
 
     /// Hands a task over.
@@ -228,6 +237,9 @@ fn lost(rank: Rank) -> Error {
 }
 
 fn work(context: &CheckContext<'_>, board: &CheckerState, todo: &Receiver<Task>, report: &Sender<TaskResult>) {
+    if let Some(hooks) = context.ranges {
+        (hooks.checker)(context.part.rank());
+    }
     while let Ok(task) = todo.recv() {
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Rounds(batch) => {
@@ -256,6 +268,7 @@ fn work(context: &CheckContext<'_>, board: &CheckerState, todo: &Receiver<Task>,
 
 impl CheckContext<'_> {
     fn judge(&self, summary: &Summary, board: &CheckerState) {
+        let _range = OpenRange::begin(self.ranges, Stage::Validation);
         let begin = if self.is_timed { self.started.elapsed() } else { Duration::ZERO };
         let (index, counts) = (summary.now.index, &summary.counts);
         let id = |v: Option<LocalId>| v.map(|v| self.ids.original(self.part.global(v)));

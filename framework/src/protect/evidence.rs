@@ -134,6 +134,8 @@ pub struct Detection {
     pub evidence: Evidence,
     /// What the last certificate said.
     pub certificate: Certified,
+    /// What the last certificate proved of an answer of real numbers: it lies within so much of the truth, in L1.
+    pub bound: Option<f64>,
     /// The certificate's finding, if it failed at any time.
     pub refuted: Option<Finding>,
     /// Whether updates can be repeated at all.

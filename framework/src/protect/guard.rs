@@ -9,7 +9,7 @@ use super::vote::ProtectionVote;
 use super::{Protection, Recovery};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::Result;
-use crate::base::probe::{Probe, Stage};
+use crate::base::probe::{Probe, RangeHooks, Stage};
 use crate::base::tally::Tally;
 use crate::base::verdict::{Finding, Verdict};
 use crate::driver::clock::Clock;
@@ -47,6 +47,8 @@ pub struct GuardConfig<'r> {
     pub started: Instant,
     /// Whether to measure the checker.
     pub is_timed: bool,
+    /// Who is told of its ranges as they happen.
+    pub ranges: Option<&'static RangeHooks>,
 }
 
 /// Guards one rank's run.
@@ -100,7 +102,8 @@ impl<'r> ProtectedGuard<'r> {
         let into = if part.has_incoming() { part.incoming() } else { part.outgoing() };
         let in_degree = part.owned_vertices().map(|v| into.degree(v)).max().unwrap_or(0);
         let in_degree_max = agree_on_max(exchange.transport(), in_degree)?;
-        let monitor = OperatorMonitor::new(Arc::clone(&config.rules), score, protection.budget, &step.fields, part);
+        let mut monitor = OperatorMonitor::new(Arc::clone(&config.rules), score, protection.budget, &step.fields, part);
+        monitor.ranges = config.ranges;
         let once = monitor.set_once();
         step.install(monitor, config.is_timed)?;
         exchange.checksums = Some(MessageChecksums::default());
@@ -111,12 +114,13 @@ impl<'r> ProtectedGuard<'r> {
             once,
             started: config.started,
             is_timed: config.is_timed,
+            ranges: config.ranges,
             checkpoints: protection.checkpoints.clone(),
         };
         let is_redundant = config.rules.redundancy() != Redundancy::None;
         Ok(ProtectedGuard {
             protection,
-            checker: Checker::start(scope, context.clone()),
+            checker: Checker::start(scope, context.clone())?,
             context,
             points: RestorePoints::new(protection.snapshots),
             batch: Vec::with_capacity(BATCH),
@@ -256,6 +260,7 @@ impl Guard for ProtectedGuard<'_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
+        clock.begin(Stage::Bookkeeping);
         let begin = clock.started().elapsed();
         self.is_frontier_whole = step.frontier.checksum() == self.checksum;
         if !self.is_frontier_whole {
@@ -267,7 +272,7 @@ impl Guard for ProtectedGuard<'_> {
             }
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, step.index, begin, end);
+        clock.ended(Stage::Bookkeeping, step.index, begin, end);
         Ok(())
     }
 
@@ -289,10 +294,11 @@ impl Guard for ProtectedGuard<'_> {
     fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> ProtectionVote {
         let begin = clock.latest();
         if let Some((is_whole, copy)) = step.take_summary() {
+            clock.begin(Stage::Bookkeeping);
             self.is_frontier_whole &= is_whole;
             self.summary_copy = copy;
             let end = clock.started().elapsed();
-            clock.span(Stage::Bookkeeping, step.index, begin, end);
+            clock.ended(Stage::Bookkeeping, step.index, begin, end);
         }
         let Some(monitor) = step.monitor.as_deref() else { return ProtectionVote::default() };
         let counts = &monitor.counts;
@@ -317,6 +323,7 @@ impl Guard for ProtectedGuard<'_> {
     ) -> Result<Next> {
         let begin = clock.latest();
         let Some(monitor) = step.monitor.as_deref_mut() else { return Ok(Next::GoOn) };
+        clock.begin(Stage::Bookkeeping);
         monitor.largest = vote.largest;
         let before = self.round;
         let now = SuperstepTotals {
@@ -358,7 +365,7 @@ impl Guard for ProtectedGuard<'_> {
         let next = if vote.suspect == NONE { Next::GoOn } else { self.recover(Target::Before(vote.suspect)) };
         self.checksum = step.frontier.checksum();
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, now.index, begin, end);
+        clock.ended(Stage::Bookkeeping, now.index, begin, end);
         Ok(next)
     }
 
@@ -378,13 +385,14 @@ impl Guard for ProtectedGuard<'_> {
         step: &mut Step<'_>,
         clock: &mut Clock<P>,
     ) -> Result<()> {
+        clock.begin(Stage::Drain);
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         if !(self.protection.certify && self.context.rules.certifies()) {
             self.judge_live(algorithm, step)?;
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Drain, step.index.saturating_sub(1), begin, end);
+        clock.ended(Stage::Drain, step.index.saturating_sub(1), begin, end);
         for span in self.checker.spans() {
             clock.checked(span.row, span.stage, span.index, span.begin, span.end);
         }

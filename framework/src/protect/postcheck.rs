@@ -61,6 +61,7 @@ struct Judgement {
     certificate: Certified,
     finding: Option<Finding>,
     answer_sum: Option<u64>,
+    bound: Option<f64>,
 }
 
 /// Asks the plugin's certificate on every rank.
@@ -75,6 +76,7 @@ fn certify(
     let mut input = CertificateInput { part, ids, state, transport, pool, supersteps };
     let mine = rules.postcheck(&mut input)?;
     let mut words = Vec::new();
+    let bound = mine.as_ref().and_then(|mine| mine.bound);
     if let Some(mine) = &mine {
         words.extend_from_slice(&mine.answer_sum.to_le_bytes());
         if let Verdict::Corrupt(finding) = &mine.verdict {
@@ -84,7 +86,7 @@ fn certify(
     }
     let mut all = vec![Vec::new(); transport.ranks()];
     transport.all_gather(&words, &mut all)?;
-    let mut judgement = Judgement { certificate: Certified::NotRun, finding: None, answer_sum: None };
+    let mut judgement = Judgement { certificate: Certified::NotRun, finding: None, answer_sum: None, bound };
     for theirs in all.iter().filter(|theirs| !theirs.is_empty()) {
         let (sum, text) = theirs.split_first_chunk::<8>().ok_or_else(|| garbled("certificate"))?;
         let total = judgement.answer_sum.get_or_insert(0);
@@ -113,12 +115,13 @@ impl ProtectedGuard<'_> {
         exchange: &mut Exchange<'_>,
         clock: &mut Clock<P>,
     ) -> Result<Next> {
+        clock.begin(Stage::PostCheck);
         let begin = clock.started().elapsed();
         let mut timed = Timed { inner: exchange.transport(), spent: Duration::ZERO };
         let next = self.judge_run(converged, step, &mut timed)?;
         let spent = timed.spent;
         let end = clock.started().elapsed();
-        clock.span(Stage::PostCheck, step.index.saturating_sub(1), begin, end);
+        clock.ended(Stage::PostCheck, step.index.saturating_sub(1), begin, end);
         clock.postcheck_communication(spent);
         Ok(next)
     }
@@ -136,7 +139,7 @@ impl ProtectedGuard<'_> {
         }
         if converged && self.protection.certify {
             let judgement = certify(&*self.context.rules, self.context.ids, step, transport)?;
-            self.detection.certificate = judgement.certificate;
+            (self.detection.certificate, self.detection.bound) = (judgement.certificate, judgement.bound);
             self.answer_sum = judgement.answer_sum;
             if let Some(finding) = judgement.finding {
                 return Ok(self.refuse(finding));
@@ -246,14 +249,15 @@ impl Guard for CertifyOnlyGuard<'_> {
         if !converged {
             return Ok(Next::GoOn);
         }
+        clock.begin(Stage::PostCheck);
         let begin = clock.started().elapsed();
         let mut timed = Timed { inner: exchange.transport(), spent: Duration::ZERO };
         let judgement = certify(&*self.rules, self.ids, step, &mut timed)?;
         let spent = timed.spent;
         let end = clock.started().elapsed();
-        clock.span(Stage::PostCheck, step.index.saturating_sub(1), begin, end);
+        clock.ended(Stage::PostCheck, step.index.saturating_sub(1), begin, end);
         clock.postcheck_communication(spent);
-        self.detection.certificate = judgement.certificate;
+        (self.detection.certificate, self.detection.bound) = (judgement.certificate, judgement.bound);
         self.detection.refuted = judgement.finding;
         self.answer_sum = judgement.answer_sum;
         Ok(if judgement.certificate == Certified::Failed { Next::GiveUp } else { Next::GoOn })

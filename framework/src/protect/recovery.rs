@@ -57,6 +57,7 @@ impl ProtectedGuard<'_> {
         let target = self.target.take().unwrap_or(Target::Start);
         let reached = step.index;
         let iteration = reached.saturating_sub(1);
+        clock.begin(Stage::Bookkeeping);
         let begin = clock.started().elapsed();
         self.drain_checker(clock)?;
         self.checker.forget_suspect();
@@ -64,7 +65,7 @@ impl ProtectedGuard<'_> {
         if self.protection.certify && self.is_graph_damaged(step, exchange)? {
             self.detection.iterations_redone += u64::from(reached);
             let end = clock.started().elapsed();
-            clock.span(Stage::Bookkeeping, iteration, begin, end);
+            clock.ended(Stage::Bookkeeping, iteration, begin, end);
             return Ok(Next::Rebuild);
         }
         let chosen = self.points.agree(target, exchange.transport())?;
@@ -81,7 +82,7 @@ impl ProtectedGuard<'_> {
             }
         }
         let end = clock.started().elapsed();
-        clock.span(Stage::Bookkeeping, iteration, begin, end);
+        clock.ended(Stage::Bookkeeping, iteration, begin, end);
         if let Some(start) = start {
             (step.total, ()) = clock.stage(Stage::Agree, 0, || exchange.agree(&start, ()))?;
         }

@@ -173,7 +173,8 @@ impl<'r, P: Probe> Run<'_, 'r, '_, P> {
         std::thread::scope(|scope| {
             let (is_timed, started) = (P::WANTS_CHECKER, self.clock.started());
             let (protection, part) = (self.config.protection, self.step.part);
-            let config = GuardConfig { protection, rules, part, ids, is_directed, started, is_timed };
+            let ranges = P::RANGES;
+            let config = GuardConfig { protection, rules, part, ids, is_directed, started, is_timed, ranges };
             let (step, exchange, algorithm) = (&mut *self.step, &mut *self.exchange, &*self.algorithm);
             let made = || ProtectedGuard::new(&config, step, exchange, algorithm, scope);
             let mut guard = self.clock.stage(Stage::Setup, 0, made)?;

@@ -48,16 +48,16 @@ pub(crate) struct Convert {
 /// Options of `graph generate`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Generate {
-    /// The family
+    /// The kind of graph
     #[arg(value_enum)]
     family: Generator,
     /// Binary logarithm of the number of vertices
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(..=31))]
     scale: u32,
-    /// Edges drawn a vertex [default: 16; 1 for a grid]
+    /// How many edges are drawn for each vertex [default: 16; 1 for a grid]
     #[arg(long, value_name = "E", value_parser = value_parser!(u32).range(1..))]
     edge_factor: Option<u32>,
-    /// Another seed, another graph
+    /// The seed; the same seed makes the same graph on every machine
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The file: .gcsr, .txt, .el or .mtx, the texts also with .gz
@@ -73,7 +73,7 @@ pub(crate) struct Describe {
     input: PathBuf,
     #[command(flatten)]
     reading: Reading,
-    /// As one JSON object
+    /// Print the description as one JSON object
     #[arg(long)]
     json: bool,
     /// Say that every block of a .gcsr file matches its checksum; another file is refused

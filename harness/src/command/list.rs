@@ -1,24 +1,41 @@
 //! `harness list`: what this program knows, as text on stdout.
 
 use crate::command_line::spelled;
-use crate::dataset::EMBEDDED;
+use crate::dataset::{EMBEDDED, in_folder};
 use crate::device;
 use crate::facts;
 use crate::stdout::print;
-use clap::Command;
+use clap::{Args, Command, ValueHint};
 use framework::algorithm::Registry;
 use framework::base::error::Result;
 use framework::base::id::Rank;
 use framework::cuda::devices;
 use framework::host::cores;
 use std::fmt::Write;
+use std::path::PathBuf;
 
-/// Prints the list.
-///
-/// # Errors
-/// When stdout is closed.
-pub(super) fn run(registry: &Registry) -> Result<()> {
-    print(text(registry, &facts::cpu(Rank(0), cores()).name, cores(), &device::listed(&devices())).as_bytes())
+/// Options of `list`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct List {
+    /// Also list the data sets of this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dataset_dir: Option<PathBuf>,
+}
+
+impl List {
+    /// Prints the list.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or stdout is closed.
+    pub(crate) fn run(&self, registry: &Registry) -> Result<()> {
+        let found = self.dataset_dir.as_deref().map(in_folder).transpose()?.unwrap_or_default();
+        let (cpu, gpus) = (facts::cpu(Rank(0), cores()).name, device::listed(&devices()));
+        let mut text = text(registry, &cpu, cores(), &gpus);
+        for (name, path) in found {
+            let _ = writeln!(text, "  {name}  {}", path.display());
+        }
+        print(text.as_bytes())
+    }
 }
 
 fn text(registry: &Registry, cpu: &str, cores: usize, gpus: &str) -> String {

@@ -25,30 +25,30 @@ pub(crate) const BEYOND_RUNS: BeyondRuns = BeyondRuns {
 /// The subcommands.
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum Subcommands {
-    /// Algorithms with their options, devices and data sets
-    List,
+    /// List the algorithms with their options, the devices and the data sets
+    List(list::List),
     /// Convert, generate and describe graphs
     #[command(subcommand)]
     Graph(graph::GraphCommand),
-    /// Go on with a run that was broken off, from its newest checkpoint that is whole on every rank
+    /// Continue a run that was interrupted, from its newest checkpoint that is whole on every rank
     Resume(resume::Resume),
     /// Run a plan of measurements, and turn it into tables and plots that can be trusted
     #[command(subcommand)]
     Experiment(experiment::ExperimentCommand),
-    /// Put faults into protected runs, and count what becomes of them
+    /// Put faults into protected runs, and count how many were found, corrected or missed
     Inject(Box<inject::Inject>),
-    /// Watch one run with Nsight Systems (this node only; never evidence of speed)
+    /// Watch one run with Nsight Systems, on this node only; its times are never evidence of speed
     Nsys(Box<nsys::Nsys>),
-    /// Say where the time of devices went, from traces of many tools: breakdown, overlap, pictures
+    /// Say where the time of devices went, from traces of many tools: breakdown, overlap and pictures
     #[command(subcommand)]
     Trace(trace::TraceCommand),
-    /// Completions for a shell, on stdout
+    /// Print completions for a shell on stdout
     Completions {
-        /// The shell
+        /// The shell that the completions are for
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// The manual page, on stdout
+    /// Print the manual page on stdout
     Man,
 }
 
@@ -59,7 +59,7 @@ impl Subcommands {
     /// Whatever it reports.
     pub(crate) fn run(self, registry: &Registry, mut command: Command) -> Result<ExitCode> {
         match self {
-            Subcommands::List => list::run(registry)?,
+            Subcommands::List(list) => list.run(registry)?,
             Subcommands::Graph(graph) => return graph.run(),
             Subcommands::Resume(resume) => return resume.run(registry),
             Subcommands::Experiment(experiment) => return experiment.run(registry),

@@ -20,50 +20,61 @@ const AFTER_HELP: &str = "One local nsys session covers processes of this node o
 nodes, or outside this process tree, are not in the report. Nsight Systems disturbs what it watches: no time in the report is \
 evidence of speed.
 
+One command for each algorithm, two ranks, protected (on host threads: multi_cpu_fault_tolerant):
+  harness nsys --algorithm bfs --method multi_gpu_fault_tolerant --dataset cit-HepPh --ranks 2 --output bfs -- --source index:0
+  harness nsys --algorithm cc --method multi_gpu_fault_tolerant --dataset cit-HepPh --ranks 2 --output cc
+  harness nsys --algorithm kcore --method multi_gpu_fault_tolerant --dataset cit-HepPh --ranks 2 --output kcore -- -k 5
+  harness nsys --algorithm pagerank --method multi_gpu_fault_tolerant --dataset cit-HepPh --ranks 2 --output pagerank
+
+In the timeline of each: ranges `iteration N` of the NVTX domain graphalg on each rank's thread, with the stages inside; the summary's \
+copy on a stream of its own; the checker's thread at work (cpu_validation) beside the next iteration, not between two. bfs: iterations \
+grow and shrink with the frontier. cc: few, even iterations. kcore: one long first iteration, then short ones. pagerank: iterations of \
+one length, and postcheck_total about as long as one of them.
+
 Products: BASE.nsys-rep, BASE.log, BASE.command.txt (nsys version, GPU map, command to repeat) and BASE.trace/ (the program's own \
-records). --force replaces all but BASE.trace/, which is never reused.";
+records). --force replaces the report, the log and the command file; a BASE.trace/ that is there is always refused. BASE.command.txt is a shell script that works from any folder; empty BASE.trace/ before it is repeated.";
 
 /// Options of `nsys`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Nsys {
-    /// The algorithm
+    /// The algorithm to run; `harness list` shows all of them
     #[arg(long, value_name = "A")]
     algorithm: String,
-    /// The method; single methods need --ranks 1 and use the first visible GPU
+    /// The method to run; single methods need --ranks 1 and use the first visible GPU
     #[arg(long, value_name = "M")]
     method: String,
     /// The data set inside the program, or a graph file
     #[arg(long, value_name = "D")]
     dataset: String,
-    /// Ranks
+    /// Number of ranks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: u32,
-    /// GPUs, at least one a rank [default: the visible devices]
+    /// GPUs that the run may see, at least one for each rank [default: the visible devices]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     gpus: Option<Vec<String>>,
-    /// Path of the products without their endings
+    /// Where the products go: their common path, to which endings are added
     #[arg(long, value_name = "BASE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     /// Also trace the calls of MPI and NCCL
     #[arg(long)]
     trace_communication: bool,
-    /// MPI that nsys traces; MPICH's kin are mpich
+    /// The MPI whose calls nsys traces; libraries derived from MPICH count as mpich
     #[arg(long, value_enum, default_value_t, requires = "trace_communication")]
     mpi_impl: MpiImpl,
-    /// What nsys traces of NCCL
+    /// Which parts of NCCL nsys traces, for example api,group,gpu
     #[arg(long, value_name = "LIST", requires = "trace_communication")]
     nccl_trace: Option<String>,
-    /// Replace the report, the log and the command file
+    /// Replace a report, a log and a command file that are there already
     #[arg(long)]
     force: bool,
-    /// Check everything and print the command, without using a GPU
+    /// Check the options and print the command, without using a GPU
     #[arg(long)]
     dry_run: bool,
-    /// Folder of the profiling binary [default: that of this program]
+    /// The folder of harness_profiling [default: the folder of this program]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     bin_dir: Option<PathBuf>,
-    /// Options of the algorithm
+    /// Options of the algorithm and of the run
     #[arg(last = true, value_name = "ALGORITHM ARGS")]
     args: Vec<String>,
 }
@@ -74,7 +85,9 @@ enum MpiImpl {
     /// The one that nsys finds
     #[default]
     Auto,
+    /// Open MPI
     Openmpi,
+    /// MPICH and libraries derived from it
     Mpich,
 }
 
@@ -92,12 +105,15 @@ impl Nsys {
     /// # Errors
     /// When an option, a file or the machine is not fit. A run that fails under nsys is exit code 1.
     pub(crate) fn run(&self, registry: &Registry) -> Result<ExitCode> {
-        let program = self.program(registry)?;
-        let products = self.products()?;
+        let here = std::env::current_dir()
+            .map_err(|error| Error::Environment(format!("the folder of this command is unknown: {error}")))?;
+        let output = here.join(&self.output);
+        let program = self.program(registry, &here)?;
+        let products = self.products(&output)?;
         let binary = find_binary(Profile::Profiling, self.bin_dir.as_deref())?;
         let devices = self.devices()?;
         let (version, help) = ask_nsys()?;
-        let mut argv = self.nsys_argv(&help)?;
+        let mut argv = self.nsys_argv(&help, &output)?;
         argv.push(binary.to_string_lossy().into_owned());
         argv.extend(program);
         let mut variables = vec![
@@ -125,7 +141,15 @@ impl Nsys {
             durable::folder(folder)?;
         }
         durable::folder(&products.trace)?;
-        durable::replace(&products.command, format!("# {version}\n{map}{line}\n").as_bytes())?;
+        // Options after `--` may hold relative paths; all others are whole.
+        let folder = here.to_str().ok_or_else(|| {
+            Error::usage(format!(
+                "{}: this folder's path is no UTF-8 text, so the command could not be repeated",
+                here.display()
+            ))
+        })?;
+        let text = format!("# {version}\n{map}cd {} &&\n{line}\n", shell_word(folder));
+        durable::replace(&products.command, text.as_bytes())?;
         self.watch(&argv, variables, &products)
     }
 
@@ -159,7 +183,7 @@ impl Nsys {
     }
 
     /// What follows the binary, read by the run parser first.
-    fn program(&self, registry: &Registry) -> Result<Vec<String>> {
+    fn program(&self, registry: &Registry, here: &Path) -> Result<Vec<String>> {
         registry.find(&self.algorithm)?;
         let is_single = self.method.starts_with("single_");
         if is_single != (self.ranks == 1) {
@@ -174,7 +198,11 @@ impl Nsys {
         if self.dataset == EMBEDDED && !Path::new(&self.dataset).exists() {
             argv.extend(["--dataset".to_owned(), self.dataset.clone()]);
         } else if Path::new(&self.dataset).is_file() {
-            argv.extend(["--graph".to_owned(), self.dataset.clone()]);
+            let path = here.join(&self.dataset);
+            let text = path
+                .to_str()
+                .ok_or_else(|| Error::usage(format!("--dataset {}: the path is no UTF-8 text", path.display())))?;
+            argv.extend(["--graph".to_owned(), text.to_owned()]);
         } else {
             return Err(Error::usage(format!(
                 "--dataset {}: no such file, and the data set inside the program is {EMBEDDED}",
@@ -189,9 +217,9 @@ impl Nsys {
         Ok(argv)
     }
 
-    fn products(&self) -> Result<Products> {
+    fn products(&self, output: &Path) -> Result<Products> {
         let with = |ending: &str| {
-            let mut path = self.output.clone().into_os_string();
+            let mut path = output.as_os_str().to_owned();
             path.push(ending);
             PathBuf::from(path)
         };
@@ -234,7 +262,7 @@ impl Nsys {
     }
 
     /// The words before the program, with every domain that was asked for or an error that names the missing one.
-    fn nsys_argv(&self, help: &str) -> Result<Vec<String>> {
+    fn nsys_argv(&self, help: &str, output: &Path) -> Result<Vec<String>> {
         let mut domains = vec!["cuda", "nvtx", "osrt"];
         if self.trace_communication {
             domains.push("mpi");
@@ -271,7 +299,7 @@ impl Nsys {
             option("--nccl-trace", list)?;
         }
         argv.push(format!("--force-overwrite={}", self.force));
-        argv.push(format!("--output={}", self.output.display()));
+        argv.push(format!("--output={}", output.display()));
         Ok(argv)
     }
 }

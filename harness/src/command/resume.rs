@@ -14,22 +14,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Go on with a run that was broken off, from its newest checkpoint that is whole on every rank
+/// Continue a run that was interrupted, from its newest checkpoint that is whole on every rank
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Resume {
-    /// Folder that --checkpoint-dir named
+    /// The folder of checkpoints that --checkpoint-dir named when the run began
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
-    /// Ranks, if others than before
+    /// Continue on this number of ranks instead of the one before
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     ranks: Option<u32>,
-    /// Threads of each rank, if others than before
+    /// Continue with this number of threads of each rank instead of the one before
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Device to go on with, if another than before: cpu, cuda, or cuda:0,1 (a GPU for each rank)
+    /// Continue on this device instead of the one before: cpu, cuda, or cuda:0,1 (a GPU for each rank)
     #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceChoice>,
-    /// Graph file, if it lies elsewhere now
+    /// Read the graph from this file, if it is no longer where it was
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     graph: Option<PathBuf>,
 }

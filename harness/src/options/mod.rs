@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// The choice on which the other options depend.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Chosen {
-    /// The algorithm; `harness list` shows all with their options
+    /// The algorithm to run; `harness list` shows all of them with their options
     #[arg(long, value_name = "NAME", help_heading = "Algorithm")]
     pub(crate) algorithm: Option<String>,
 }
@@ -26,13 +26,13 @@ pub(crate) struct Chosen {
 /// Everything of a run but the algorithm and its own options.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// Graph file, packed or not; - reads standard input
+    /// Read the graph from this file, which may be packed; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Graph")]
     pub(crate) graph: Option<PathBuf>,
-    /// Graph by name [default: cit-HepPh, which is inside the program]
+    /// Take the data set of this name [default: cit-HepPh, which is inside the program]
     #[arg(long, value_name = "NAME", conflicts_with = "graph", help_heading = "Graph")]
     pub(crate) dataset: Option<String>,
-    /// Folder of further data sets
+    /// Look for --dataset in this folder, too: a file there is called by its name without endings
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "dataset", help_heading = "Graph")]
     pub(crate) dataset_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -41,41 +41,44 @@ pub(crate) struct RunArgs {
     /// Device to run on: auto, cpu, cuda, or cuda:0,1 (a GPU for each rank)
     #[arg(long, value_name = "DEVICE", default_value_t, help_heading = "Run")]
     pub(crate) device: DeviceChoice,
-    /// Threads of each rank [default: cores / ranks]
+    /// Number of threads of each rank [default: the cores of this machine divided by the ranks]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096), help_heading = "Run")]
     pub(crate) threads: Option<u32>,
-    /// Ranks [default: 1; 2 with a multi method; one for each GPU listed]
+    /// Number of ranks [default: 1; 2 with a multi method; one for each GPU that --device lists]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024), help_heading = "Run")]
     pub(crate) ranks: Option<u32>,
-    /// How ranks reach each other
+    /// How ranks send messages to each other
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     pub(crate) transport: Transport,
-    /// Ranks, device and protection in one word
+    /// Set ranks, device and protection at once, by the name that records have
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Run")]
     pub(crate) method: Option<Method>,
-    /// Layouts of the arcs that may be built
+    /// Which layouts of the arcs may be built in memory
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     pub(crate) layout: LayoutChoice,
-    /// Measured repetitions inside this process
+    /// How often the run is repeated and measured inside this process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..), help_heading = "Run")]
     pub(crate) trials: u32,
-    /// Repetitions before them that are not reported
+    /// How often it is run before that, without being reported
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run")]
     pub(crate) warmup: u32,
-    /// Compare each answer with a plain serial computation
+    /// Compare each answer with that of a plain serial computation
     #[arg(long, help_heading = "Run")]
     pub(crate) verify: bool,
-    /// Progress bar on stderr
+    /// Also say on stderr which devices were passed over, and why
+    #[arg(long, help_heading = "Run")]
+    pub(crate) verbose: bool,
+    /// Show a progress bar on stderr
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     pub(crate) progress: Progress,
 
     #[command(flatten)]
     pub(crate) protection: ProtectionArgs,
 
-    /// Write the answer to a file: .csv, or .bin for binary
+    /// Write the answer of every vertex to this file: .csv, or .bin for binary
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write no answer (as without --output)
+    /// Write no answer of every vertex, as happens without --output, too
     #[arg(short, long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_output: bool,
 }
@@ -106,7 +109,7 @@ impl RunArgs {
 /// How ranks reach each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Transport {
-    /// The one that fits
+    /// The one that fits the ranks and devices
     #[default]
     Auto,
     /// Ranks are threads of this process
@@ -126,7 +129,7 @@ pub(crate) enum LayoutChoice {
 /// Whether to show a bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Progress {
-    /// On a terminal
+    /// Only if stderr is a terminal
     #[default]
     Auto,
     /// Always

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 /// Protection, as typed.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProtectionArgs {
-    /// Guard the run against silent errors [default: off]
+    /// Watch the run for errors that would silently change its answer, and recover from them [default: off]
     #[arg(long, value_enum, value_name = "SWITCH", help_heading = "Protection")]
     pub(crate) fault_tolerance: Option<Switch>,
-    /// Prove the answer at the end by rules that only the right one keeps [default: as --fault-tolerance]
+    /// Prove the answer at the end, by rules that only the right answer obeys [default: as --fault-tolerance]
     #[arg(long, value_enum, value_name = "SWITCH", help_heading = "Protection")]
     pub(crate) certify: Option<Switch>,
     /// Weight of structure in the score of a vertex, in [0, 1]
@@ -22,25 +22,25 @@ pub(crate) struct ProtectionArgs {
     /// Weight of change in the score of a vertex, in [0, 1]
     #[arg(short, value_name = "B", default_value_t = 0.5, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
     pub(crate) b: f64,
-    /// Score from which a vertex is critical, in [0, 1]
+    /// A vertex whose score is at least this is critical, in [0, 1]
     #[arg(short, value_name = "T", default_value_t = 0.3, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
     pub(crate) t: f64,
     /// Share of a superstep's arcs that repeated updates may read; 1: all that idle vertices allow [default: 0.02]
     #[arg(long, value_name = "F", allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
     pub(crate) redundancy_budget: Option<f64>,
-    /// What follows a finding [default: rollback]
+    /// What happens after an error was found [default: rollback]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Protection")]
     pub(crate) recovery: Option<RecoveryChoice>,
-    /// Times that an older state may be restored [default: 3]
+    /// How many times an older state may be restored before the run gives up [default: 3]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = "Protection")]
     pub(crate) recovery_attempts: Option<u32>,
-    /// Supersteps between snapshots; 0: only the start [default: by measured cost]
+    /// Take a snapshot every so many supersteps; 0 keeps only the start [default: as often as their measured cost allows]
     #[arg(long, value_name = "N", help_heading = "Protection")]
     pub(crate) snapshot_interval: Option<u32>,
-    /// Folder for checkpoints, from which `harness resume` goes on after a crash
+    /// Write checkpoints to this folder, from which `harness resume` continues the run after a crash
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Protection")]
     pub(crate) checkpoint_dir: Option<PathBuf>,
-    /// Supersteps between checkpoints [default: 10]
+    /// Write a checkpoint every so many supersteps [default: 10]
     #[arg(long, value_name = "N", requires = "checkpoint_dir", value_parser = value_parser!(u32).range(1..), help_heading = "Protection")]
     pub(crate) checkpoint_interval: Option<u32>,
 }
@@ -51,18 +51,18 @@ pub(crate) const CHECKPOINT_INTERVAL: u32 = 10;
 /// On or off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Switch {
-    /// Yes
+    /// Switched on
     On,
-    /// No
+    /// Switched off
     Off,
 }
 
 /// What follows a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum RecoveryChoice {
-    /// An older state is restored and redone
+    /// An older state is restored, and the run goes on from there
     Rollback,
-    /// It is recorded; a certificate that holds lets the answer pass
+    /// The error is only recorded; the answer passes if its certificate holds
     Off,
 }
 

@@ -16,10 +16,10 @@ pub(crate) struct Reading {
         help = "Format: auto, edgelist, mtx, metis, gr, el, wel, sg, wsg, adjacency, gbbs, galois, graph500, graph500-packed or gcsr"
     )]
     pub(crate) format: Format,
-    /// Take each listed pair as an edge, both ways
+    /// Read each listed pair as an undirected edge: as one arc in each direction
     #[arg(long, conflicts_with = "directed", help_heading = "Graph")]
     pub(crate) undirected: bool,
-    /// Take each listed pair as one arc
+    /// Read each listed pair as one arc, from the first vertex to the second
     #[arg(long, help_heading = "Graph")]
     pub(crate) directed: bool,
     /// Lines of a text to leave out at its head

@@ -1,7 +1,7 @@
 //! The profiling profile: what each rank did in each superstep, kept in memory during the run and written to a folder after it.
 
-mod nvtx;
 mod stage;
+mod nvtx;
 mod recorder;
 mod timeline;
 mod files;
@@ -57,6 +57,9 @@ impl Instrument for Profiling {
             )));
         }
         prepare(&folder)?;
+        if !nvtx::is_there() {
+            people::say(&format!("note     no NVTX ranges: {}; the traces lack nothing", nvtx::ABSENT));
+        }
         Ok(Profiling { folder })
     }
 

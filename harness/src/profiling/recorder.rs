@@ -1,7 +1,7 @@
 //! What a rank remembers of its run: every span and what each superstep worked on, in memory, without a look at the clock of its own.
 
 use super::{nvtx, stage};
-use framework::base::probe::{Activity, Probe, Stage};
+use framework::base::probe::{Activity, Probe, RangeHooks, Stage};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ pub struct Recorder {
     completed: u64,
     dropped_supersteps: u64,
     dropped_spans: u64,
+    ranges: nvtx::Ranges,
 }
 
 /// A stage that ran, from the start of the trial.
@@ -49,17 +50,25 @@ impl Default for Recorder {
             completed: 0,
             dropped_supersteps: 0,
             dropped_spans: 0,
+            ranges: nvtx::Ranges::default(),
         }
     }
 }
 
 impl Probe for Recorder {
     fn begin(&mut self, stage: Stage, is_multi: bool) {
-        nvtx::push(stage::name(stage, is_multi).unwrap_or("agree"));
+        self.ranges.open(stage::name(stage, is_multi));
+    }
+
+    fn end(&mut self) {
+        self.ranges.close();
+    }
+
+    fn superstep_ends(&mut self) {
+        self.ranges.close();
     }
 
     fn span(&mut self, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
-        nvtx::pop();
         if self.spans.len() < self.spans_max {
             self.spans.push(Span { stage, iteration, begin, end });
         } else {
@@ -68,6 +77,7 @@ impl Probe for Recorder {
     }
 
     const WANTS_CHECKER: bool = true;
+    const RANGES: Option<&'static RangeHooks> = Some(&nvtx::HOOKS);
 
     fn checked(&mut self, row: u64, stage: Stage, iteration: u32, begin: Duration, end: Duration) {
         if self.checked.len() < self.spans_max {
@@ -78,6 +88,7 @@ impl Probe for Recorder {
     }
 
     fn superstep(&mut self, iteration: u32) {
+        self.ranges.open_iteration(iteration);
         if self.spans.len() < self.spans_max {
             let (activity, first_span) = (Activity::default(), self.spans.len());
             self.supersteps.push(Superstep { iteration, activity, first_span });

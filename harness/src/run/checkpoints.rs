@@ -130,7 +130,7 @@ impl Begun {
         let begun: Option<Begun> = serde_json::from_slice(&text).ok();
         begun.filter(|begun| begun.schema == SCHEMA && begun.schema_version == 1).ok_or_else(|| Error::Format {
             path,
-            problem: "says nothing of a checkpointed run; name the folder that --checkpoint-dir named".into(),
+            problem: "is not the description of a checkpointed run; name the folder that --checkpoint-dir named".into(),
         })
     }
 }

@@ -23,6 +23,7 @@ use framework::base::error::{Error, Result};
 use framework::base::format::{bytes, counted, grouped};
 use framework::base::id::Rank;
 use framework::base::verdict::Verdict;
+use framework::fault_tolerance::Redundancy;
 use framework::graph::{Graph, View};
 use framework::protect::{Certified, CheckpointSet, Detection, Interval, Protection, Recovery, snapshot_bytes};
 use framework::step::Layout;
@@ -64,7 +65,8 @@ pub(crate) fn run<I: Instrument>(
         return Err(Error::usage("a folder for checkpoints holds one trial; leave --trials and --warmup out"));
     }
     let instrument = &I::open(matches, options.trials)?;
-    let answer_form = options.output.as_deref().map(answer_file::check).transpose()?;
+    let answer_form =
+        options.output.as_deref().map(|path| answer_file::check(path, options.graph.as_deref())).transpose()?;
 
     let shows_bar = is_wanted(options.progress);
     let begin = Instant::now();
@@ -127,6 +129,10 @@ pub(crate) fn run<I: Instrument>(
     if !weights.is_empty() && !protection.is_on {
         say(&format!("note     {} had no effect: the run was not protected", weights.join(", ")));
     }
+    let has_budget = protection.is_on && options.protection.redundancy_budget.is_some();
+    if has_budget && algorithm.protection().is_some_and(|rules| rules.redundancy() == Redundancy::None) {
+        say(&format!("note     --redundancy-budget had no effect: {} has no updates that can be repeated", entry.name));
+    }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -147,7 +153,9 @@ fn refuse_foreign_launcher() -> Result<()> {
 /// Refuses protection that the plugin has nothing for.
 fn guardable(name: &str, algorithm: &dyn GraphAlgorithm, protection: &Protection) -> Result<()> {
     match algorithm.protection() {
-        None => Err(Error::usage(format!("{name} says nothing about faults, so it cannot be guarded or certified"))),
+        None => Err(Error::usage(format!(
+            "{name} has no rules for finding faults, so its runs can be neither protected nor certified"
+        ))),
         Some(rules) if !protection.is_on && !rules.certifies() => {
             Err(Error::usage(format!("{name} has no certificate; leave --certify out")))
         }
@@ -278,7 +286,7 @@ impl<I: Instrument> Run<'_, I> {
         let facts = self.graph.facts();
         let direction = match (facts.directed, self.algorithm.view()) {
             (true, View::AsGiven { .. }) => "directed",
-            (true, _) => "directed, taken both ways",
+            (true, _) => "directed, used in both directions",
             (false, _) => "undirected",
         };
         say(&format!(
@@ -288,6 +296,7 @@ impl<I: Instrument> Run<'_, I> {
             grouped(facts.arcs),
             reading.as_secs_f64() * 1e3,
         ));
+        self.chosen.say_passed_over(self.options.verbose);
         say(&format!(
             "run      {} on {}, {} x {}, {}",
             self.entry.name,
@@ -394,6 +403,9 @@ impl<I: Instrument> Run<'_, I> {
                 Certified::NotRun => "no certificate",
             };
             let mut line = certificate.to_owned();
+            if let (Certified::Held, Some(bound)) = (detection.certificate, detection.bound) {
+                line += &format!(": the ranks are within {bound:.2e} of the true ones, in L1");
+            }
             if self.protection.is_on {
                 let (critical, covered) = (detection.evidence.critical, detection.evidence.covered);
                 line += &format!(
@@ -405,6 +417,9 @@ impl<I: Instrument> Run<'_, I> {
             }
             if !detection.is_redundant && self.protection.is_on {
                 line += "; redundancy: none";
+            }
+            if self.protection.is_on {
+                line += &format!("; waited {} for a full queue of the checker", counted(detection.queue_waits, "time"));
             }
             say(&format!("guard    {line}"));
         }

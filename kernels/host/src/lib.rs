@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-/// The folder of the simulated `libcuda.so` (and of a stand-in for NVTX that writes its ranges to `GRAPHALG_SIM_RANGES`), for LD_LIBRARY_PATH; `None` where it could not be built, which needs a C++ compiler and
+/// The folder of the simulated `libcuda.so`, for LD_LIBRARY_PATH; `None` where it could not be built, which needs a C++ compiler and
 /// x86-64.
 pub fn folder() -> Option<&'static Path> {
     Some(env!("GRAPHALG_SIMULATED_CUDA")).filter(|path| !path.is_empty()).map(Path::new)

@@ -93,5 +93,5 @@ pub(crate) fn certify(input: &mut CertificateInput<'_>, damping: f64, tolerance:
         verdict.and(Verdict::require((sum - 1.0).abs() <= rho / (1.0 - damping), "the ranks sum to 1", None, || {
             format!("they sum to 1 + {:e}", sum - 1.0)
         }));
-    Ok(audit.close(verdict))
+    Ok(Certificate { bound: Some(bound), ..audit.close(verdict) })
 }

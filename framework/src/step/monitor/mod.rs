@@ -16,6 +16,7 @@ pub(crate) use score::{CriticalThresholds, Score};
 use crate::base::checksum::mix;
 use crate::base::error::Result;
 use crate::base::id::LocalId;
+use crate::base::probe::{OpenRange, RangeHooks, Stage};
 use crate::base::sum::Sum;
 use crate::device::{GatherMarks, GuardTerms, Replicas, Summary, word};
 use crate::fault_tolerance::{Change, FaultTolerance, Redundancy};
@@ -56,6 +57,8 @@ pub(crate) struct OperatorMonitor {
     chosen: Vec<LocalId>,
     /// Where moves make vertices critical.
     least_changes: Vec<f64>,
+    /// Who is told of scoring as it happens.
+    pub(crate) ranges: Option<&'static RangeHooks>,
 }
 
 /// What may still be repeated.
@@ -146,6 +149,7 @@ impl OperatorMonitor {
             counts,
             chosen,
             least_changes,
+            ranges: None,
         }
     }
 
@@ -161,6 +165,7 @@ impl OperatorMonitor {
             return;
         }
         let begin = Instant::now();
+        let range = OpenRange::begin(self.ranges, Stage::ScoreAndMark);
         let part = step.part;
         let rows = if over == Redundancy::OverIncoming { part.incoming() } else { part.outgoing() };
         let least = self.score.least_degree(change);
@@ -182,6 +187,7 @@ impl OperatorMonitor {
         if critical > 0 {
             self.choose(step, rows, vertices, least, capacity);
         }
+        drop(range);
         self.counts.marking = Some((self.counts.marking.map_or(begin, |(first, _)| first), Instant::now()));
         if !self.chosen.is_empty() {
             self.repeat(step, rows);

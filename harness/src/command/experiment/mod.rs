@@ -28,15 +28,15 @@ use std::process::ExitCode;
 /// What can be done with experiments.
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum ExperimentCommand {
-    /// Run a plan, or what is missing of it
+    /// Run a plan, or those of its measurements that are still missing
     Run(runner::RunPlan),
-    /// Check everything that ran and write the tables
+    /// Check everything that was measured, and write the tables
     Collect(RunFolder),
-    /// Pair methods and say what they cost or gain (performance runs only)
+    /// Compare methods in pairs, and say what each costs or gains (performance runs only)
     Analyze(RunFolder),
-    /// Draw a performance run: SVG, PNG, their numbers, and one HTML report
+    /// Draw a performance run as SVG and PNG with the numbers beside them, and write one HTML report
     Plot(plot::Plot),
-    /// Compare a performance run with a profiling run: answers, iterations, detections
+    /// Check that a profiling run has the answers, iterations and detections of a performance run
     CheckEquivalence(equivalence::CheckEquivalence),
     /// Write sbatch scripts that call the same commands
     Slurm(slurm::Slurm),
@@ -45,7 +45,7 @@ pub(crate) enum ExperimentCommand {
 /// A run folder.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunFolder {
-    /// Run folder
+    /// The run folder that `experiment run` made
     #[arg(value_name = "RUN", value_hint = ValueHint::DirPath)]
     run: PathBuf,
 }

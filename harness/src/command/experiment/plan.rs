@@ -4,10 +4,11 @@
 
 use crate::command_line::{Stop, parse_run};
 use crate::dataset;
+use crate::device::Chosen;
 use crate::measured::Profile;
 use crate::options::{DeviceChoice, Method};
 use clap::ValueEnum;
-use framework::algorithm::Registry;
+use framework::algorithm::{Registration, Registry};
 use framework::base::error::{Error, Result};
 use framework::graph::{Input, View};
 use serde::Deserialize;
@@ -31,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) warmups: u32,
     /// Seconds after which an attempt is killed.
     pub(crate) timeout_s: f64,
+    /// Folder of data sets by name; a relative path starts at the plan's folder.
+    pub(crate) dataset_dir: Option<PathBuf>,
     /// The graphs.
     #[serde(rename = "dataset", default)]
     pub(crate) datasets: Vec<PlanDataset>,
@@ -46,7 +49,7 @@ pub(crate) struct Plan {
 #[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanDataset {
-    /// The data set inside the program.
+    /// The data set inside the program, or one of `dataset_dir`.
     pub(crate) name: Option<String>,
     /// A file; a relative path starts at the plan's folder.
     pub(crate) file: Option<PathBuf>,
@@ -100,6 +103,29 @@ pub(crate) struct Checked {
     pub(crate) method_argv: Vec<Vec<String>>,
     /// By method: ranks after defaults.
     pub(crate) method_ranks: Vec<u32>,
+    /// The GPUs that it asks for: by algorithm and method, what was typed. Whether they work is asked when it runs.
+    pub(crate) on_gpus: Vec<GpuWish>,
+}
+
+/// A run that asks for GPUs.
+pub(crate) struct GpuWish {
+    entry: &'static Registration,
+    device: DeviceChoice,
+    method: Option<Method>,
+    ranks: u32,
+}
+
+impl Checked {
+    /// Makes sure that the GPUs it asks for pass their probe, before anything runs.
+    ///
+    /// # Errors
+    /// An environment error when one does not.
+    pub(crate) fn probe_gpus(&self) -> Result<()> {
+        for wish in &self.on_gpus {
+            Chosen::of(&wish.device, wish.method, wish.entry)?.fit(wish.ranks as usize)?;
+        }
+        Ok(())
+    }
 }
 
 impl Plan {
@@ -139,6 +165,7 @@ impl Plan {
             takes_direction: Vec::new(),
             method_argv: Vec::new(),
             method_ranks: Vec::new(),
+            on_gpus: Vec::new(),
             plan: self,
         };
         checked.find_datasets(folder)?;
@@ -157,18 +184,22 @@ impl Checked {
                     (dataset::find(name, None)?, vec!["--dataset".to_owned(), name.clone()])
                 }
                 (Some(name), None) => {
-                    return Err(Error::usage(format!(
-                        "dataset {place}: no data set is called `{name}` (known: {}); give a file = \"...\"",
-                        dataset::EMBEDDED
-                    )));
+                    let own = self.plan.dataset_dir.as_ref().map(|own| folder.join(own));
+                    let input = dataset::find(name, own.as_deref()).map_err(|error| match error {
+                        Error::Usage(problem) => {
+                            let mended = problem.replace("--dataset-dir names", "dataset_dir = \"...\" names");
+                            Error::usage(format!("dataset {place}: {}", mended.replace("--graph", "file = \"...\"")))
+                        }
+                        other => other,
+                    })?;
+                    // The file itself: what lies in the folder later does not matter.
+                    let argv = path_argv(place, input.path())?;
+                    (input, argv)
                 }
                 (None, Some(file)) => {
                     let path = folder.join(file);
-                    let path = fs::canonicalize(&path).map_err(|source| Error::Read { path, source })?;
-                    let spelled = path.to_str().ok_or_else(|| {
-                        Error::usage(format!("dataset {place}: the path {} is no UTF-8 text", path.display()))
-                    })?;
-                    (Input::Path(path.clone()), vec!["--graph".to_owned(), spelled.to_owned()])
+                    let argv = path_argv(place, &path)?;
+                    (Input::Path(PathBuf::from(&argv[1])), argv)
                 }
                 _ => return Err(Error::usage(format!("dataset {place}: give exactly one of name and file"))),
             };
@@ -235,7 +266,7 @@ impl Checked {
                 return Err(in_words(format!("number {place} stands twice; take one out")));
             }
             let mut takes_direction = false;
-            for method in &self.method_argv {
+            for (method, &ranks) in self.method_argv.iter().zip(&self.method_ranks) {
                 let line: Vec<OsString> = ["run"]
                     .into_iter()
                     .chain(argv.iter().chain(method).map(String::as_str))
@@ -249,6 +280,10 @@ impl Checked {
                         line[1..].join(std::ffi::OsStr::new(" ")).to_string_lossy()
                     )),
                 })?;
+                let (device, method) = (typed.options.device.clone(), typed.options.method);
+                if matches!(device, DeviceChoice::Cuda(_)) || method.is_some_and(Method::is_gpu) {
+                    self.on_gpus.push(GpuWish { entry: typed.entry, device, method, ranks });
+                }
                 let made = (typed.entry.make)(&typed.matches).map_err(|error| in_words(error.to_string()))?;
                 takes_direction = matches!(made.view(), View::AsGiven { .. });
             }
@@ -266,6 +301,15 @@ impl Checked {
             _ => None,
         }
     }
+}
+
+/// A graph file on a command line that may be run from any folder.
+fn path_argv(place: usize, path: &Path) -> Result<Vec<String>> {
+    let path = fs::canonicalize(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let spelled = path
+        .to_str()
+        .ok_or_else(|| Error::usage(format!("dataset {place}: the path {} is no UTF-8 text", path.display())))?;
+    Ok(vec!["--graph".to_owned(), spelled.to_owned()])
 }
 
 /// Options from a table: `k = 5` is `-k 5`, `all_cores = true` is `--all-cores`, `false` is nothing.

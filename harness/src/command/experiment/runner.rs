@@ -28,22 +28,22 @@ const STDERR_KEPT: usize = 8 * 1024;
 /// Options of `experiment run`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunPlan {
-    /// The plan
+    /// The plan file (docs/experiments.md has one to copy)
     #[arg(value_name = "PLAN.toml", value_hint = ValueHint::FilePath)]
     plan: PathBuf,
-    /// Run folder
+    /// The folder for everything that this run writes
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: PathBuf,
-    /// Go on with a run folder: run what is missing
+    /// Continue in a run folder: run the measurements that are missing
     #[arg(long)]
     resume: bool,
-    /// With --resume: also run groups again in which an attempt failed
+    /// With --resume: also repeat every group of measurements in which an attempt failed
     #[arg(long, requires = "resume")]
     retry_failed: bool,
-    /// Check everything and say what would run
+    /// Check the plan and print the commands, without running them
     #[arg(long)]
     dry_run: bool,
-    /// Folder of the measured binaries [default: that of this program]
+    /// The folder of harness_performance and harness_profiling [default: the folder of this program]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     bin_dir: Option<PathBuf>,
     /// Accept a debug build or a dirty tree; the run is marked as no evidence
@@ -83,6 +83,7 @@ impl RunPlan {
             self.say_plan(&fresh, &binary);
             return Ok(ExitCode::SUCCESS);
         }
+        checked.probe_gpus()?;
         for folder in [attempt::raw(&self.output), attempt::raw(&self.output).join("profiling")] {
             durable::folder(&folder)?;
         }

@@ -15,31 +15,31 @@ use std::process::ExitCode;
 /// Options of `experiment slurm`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Slurm {
-    /// The plan
+    /// The plan file
     #[arg(value_name = "PLAN.toml", value_hint = ValueHint::FilePath)]
     plan: PathBuf,
-    /// Run folder [default: runs/NAME, NAME being the plan's]
+    /// The run folder [default: runs/NAME, where NAME is the name in the plan]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
-    /// Folder for the scripts
+    /// Write the scripts to this folder
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     scripts: PathBuf,
-    /// Folder of the measured binaries [default: that of this program]
+    /// The folder of harness_performance and harness_profiling [default: the folder of this program]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     bin_dir: Option<PathBuf>,
-    /// Partition
+    /// The partition to submit to
     #[arg(long, value_name = "NAME")]
     partition: Option<String>,
-    /// Account
+    /// The account to charge
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Time limit, as sbatch takes it [default: what the plan's timeouts allow at most]
+    /// The time limit, as sbatch reads it [default: the sum of the plan's timeouts]
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Cores of the node [default: the most that a method of the plan uses]
+    /// Cores to ask for [default: as many as the largest method of the plan uses]
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
-    /// GPUs of the node
+    /// GPUs to ask for
     #[arg(long, value_name = "N")]
     gpus: Option<u32>,
 }

@@ -1,6 +1,6 @@
 //! `harness inject`: strikes, one a run, and what became of each.
 //!
-//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_tolerance_tolerance_tolerance_injection`); the run's
+//! Every strike is drawn from a seed of its own and put into a protected run in this process (`framework::fault_injection`); the run's
 //! answer is compared with that of clean runs. A watchdog counts a run that does not end; its threads are left behind. The
 //! number of a superstep, not the clock, decides when snapshots are taken, and the checker is waited for before each superstep, so that a
 //! strike repeated by its seed ends alike.
@@ -81,28 +81,28 @@ const CHANCES: u32 = 200;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Inject {
-    /// The algorithm (`harness list` shows them)
+    /// The algorithm to run; `harness list` shows all of them
     #[arg(long, value_name = "NAME")]
     algorithm: String,
-    /// Graph file [default: the graph inside the program]
+    /// Read the graph from this file [default: the graph inside the program]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     graph: Option<PathBuf>,
-    /// Ranks of each run
+    /// Number of ranks of each run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: u32,
-    /// Threads of each rank
+    /// Number of threads of each rank
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
-    /// Device that is struck: cpu, cuda, or cuda:0,1
+    /// The device whose memory is struck: cpu, cuda, or cuda:0,1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: DeviceChoice,
-    /// Strikes that hit something, one a run
+    /// How many strikes to make, one in each run; strikes that find nothing to hit do not count
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     strikes: u32,
-    /// Seed from which all are drawn
+    /// The seed from which all strikes are drawn
     #[arg(long, value_name = "SEED", default_value_t = 7)]
     seed: u64,
-    /// What strikes do: names, with commas between
+    /// What strikes do: models from the list below, separated by commas
     #[arg(
         long,
         value_name = "LIST",
@@ -110,7 +110,7 @@ pub(crate) struct Inject {
         default_value = "bit1,bit2,random,zero,stale,warp32,message"
     )]
     model: Vec<String>,
-    /// What they hit: names, with commas between
+    /// What strikes hit: targets from the list below, separated by commas
     #[arg(
         long,
         value_name = "LIST",
@@ -118,16 +118,16 @@ pub(crate) struct Inject {
         default_value = "field,frontier,ghost,summary,checker,graph,answer"
     )]
     target: Vec<String>,
-    /// Runs without a strike before, in which nothing may be found
+    /// How many runs without a strike come first; a finding in one of them is a false alarm
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
     clean_runs: u32,
-    /// New or empty folder for the rows, the summary and the plots
+    /// A new or empty folder for the table, the summary and the plots
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
-    /// Repeat the one strike that has this seed in strikes.csv; algorithm, graph and ranks as they were
+    /// Repeat the one strike that has this seed in strikes.csv; give the same algorithm, graph and ranks
     #[arg(long, value_name = "SEED", conflicts_with_all = ["strikes", "seed", "model", "target", "watch"])]
     repeat: Option<u64>,
-    /// Show how strikes end while the campaign goes on: a live view on a terminal, else a line now and then
+    /// Show how strikes end while the campaign goes on: a live view on a terminal, else a line every few seconds
     #[arg(long)]
     watch: bool,
     /// Seconds after which a run counts as hung
@@ -162,7 +162,7 @@ impl Inject {
         }
         if algorithm.protection().is_none() {
             return Err(Error::usage(format!(
-                "{} says nothing about faults, so it cannot be guarded",
+                "{} has no rules for finding faults, so its runs cannot be protected",
                 typed.entry.name
             )));
         }

@@ -94,11 +94,11 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
     let strokes = Stroke::of_series(&series.iter().map(|&(_, method)| method).collect::<Vec<_>>());
     let entries: Vec<_> = strokes.iter().copied().zip(names.iter().cloned()).collect();
     let mut y = canvas.line_legend(64.0, &entries) + 8.0;
-    for algorithm in 0..manifest.algorithms.len() {
+    for (algorithm, title) in titles.iter().enumerate() {
         let column = algorithm % 2;
         let own: Vec<_> = curves.iter().filter(|curve| curve.0 == algorithm).collect();
         let last = own.iter().flat_map(|curve| curve.3.iter().map(|point| point.0)).max().unwrap_or(1).max(1);
-        let area = panel(&mut canvas, column, y, &titles[algorithm], "share of vertices that are idle");
+        let area = panel(&mut canvas, column, y, title, "share of vertices that are idle");
         let is_log = last > 60;
         let place_x = |iteration: f64| {
             let share =

@@ -105,7 +105,7 @@ pub(crate) fn chart(collected: &Collected) -> Option<Chart> {
             row.extend([mean(|verdict| verdict.validation_ms), superstep].map(|ms| format!("{ms:.6}")));
             row.extend([format!("{supersteps:.3}"), ids.join(";")]);
             numbers.push(row);
-            let name = format!("{}  {}", dataset.name, labels.methods[place]);
+            let name = format!("{}, {}", dataset.name, labels.methods[place]);
             lines.push(Line { algorithm: item.algorithm, name, verdicts: all.len(), ms, supersteps });
         }
     }

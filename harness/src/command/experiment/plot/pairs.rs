@@ -196,7 +196,7 @@ pub(crate) fn overhead(collected: &Collected, pairings: &[Pairing]) -> Option<Ch
         }
         if !totals.is_empty() {
             let algorithm = &algorithms[manifest.items[pairing.item].algorithm];
-            rows.push(Row { pairing, label: format!("{algorithm}  {}", pairing.dataset), totals });
+            rows.push(Row { pairing, label: format!("{algorithm} on {}", pairing.dataset), totals });
         }
     }
     if rows.is_empty() {

@@ -92,17 +92,17 @@ pub(crate) fn chart(collected: &Collected) -> Chart {
     let (methods, datasets) = (fitted(&labels.methods, 46), fitted(&names, 100));
     let titles = fitted(&labels.algorithms, 110);
     let (left, room) = (410.0, WIDTH - 410.0 - 110.0);
-    for algorithm in 0..manifest.algorithms.len() {
-        canvas.text("ink", 16.0, (24.0, y + 6.0), Anchor::Start, &titles[algorithm]);
+    for (algorithm, title) in titles.iter().enumerate() {
+        canvas.text("ink", 16.0, (24.0, y + 6.0), Anchor::Start, title);
         canvas.line("axis", (24.0, y + 14.0), (WIDTH - 24.0, y + 14.0));
         y += 24.0;
-        for dataset in 0..manifest.datasets.len() {
+        for (dataset, name) in datasets.iter().enumerate() {
             let of_item: Vec<_> =
                 rows.iter().filter(|(item, ..)| (item.algorithm, item.dataset) == (algorithm, dataset)).collect();
             let longest = of_item.iter().map(|(_, _, stages)| stages.iter().sum::<f64>()).fold(0.0, f64::max);
             for (place, (_, method, stages)) in of_item.iter().enumerate() {
                 if place == 0 {
-                    canvas.text("ink", 14.0, (24.0, y + 14.0), Anchor::Start, &datasets[dataset]);
+                    canvas.text("ink", 14.0, (24.0, y + 14.0), Anchor::Start, name);
                     y += 20.0;
                 }
                 canvas.text("faint", 13.0, (left - 8.0, y + 14.0), Anchor::End, &methods[*method]);
