@@ -93,17 +93,25 @@ impl Csr {
     /// The offsets at `places`, which may reach past the end, and the one before them: none is smaller than its predecessor.
     fn check_offsets(offsets: &[u64], places: Range<usize>) -> Result<(), String> {
         let first = places.start.saturating_sub(1);
-        match offsets[first..places.end.min(offsets.len())].is_sorted() {
-            true => Ok(()),
-            false => {
-                let v = first + offsets[first..].windows(2).take_while(|pair| pair[0] <= pair[1]).count();
-                Err(format!("the offset after vertex {v} is smaller than the one before it"))
-            }
+        let some = &offsets[first..places.end.min(offsets.len())];
+        // Below 2^63 a fall sets the sign bit of the difference; all bits together are looked at once.
+        let pairs = some.iter().zip(some.get(1..).unwrap_or_default());
+        let bits = pairs.fold(0, |bits, (&one, &next)| bits | one | next | next.wrapping_sub(one));
+        if bits >> 63 == 0 || some.is_sorted() {
+            return Ok(());
         }
+        let v = first + some.windows(2).take_while(|pair| pair[0] <= pair[1]).count();
+        Err(format!("the offset after vertex {v} is smaller than the one before it"))
     }
 
     /// Some of the targets: each is one of `vertices` vertices.
     fn check_targets(targets: &[u32], vertices: usize) -> Result<(), String> {
+        // Below 2^31 a target beyond the last vertex sets the sign bit of the difference.
+        let last = (vertices as u32).wrapping_sub(1);
+        let bits = targets.iter().fold(last, |bits, &target| bits | target | last.wrapping_sub(target));
+        if bits >> 31 == 0 {
+            return Ok(());
+        }
         match targets.iter().copied().max().filter(|&target| target as usize >= vertices) {
             None => Ok(()),
             Some(target) => Err(format!("an arc ends at {target}, which is no vertex: there are {vertices}")),

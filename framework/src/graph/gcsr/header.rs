@@ -17,7 +17,7 @@
 use super::super::{Facts, Graph};
 use super::{MAGIC, PAGE};
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// Bytes of the header.
 pub(super) const HEADER: usize = PAGE;
@@ -143,7 +143,7 @@ impl Header {
             put(at + 16, &(place.bytes as u64).to_le_bytes());
             put(at + 24, &place.sum.to_le_bytes());
         }
-        let sum = xxh3_64(&page[24..]);
+        let sum = XxHash3_64::oneshot(&page[24..]);
         page[16..24].copy_from_slice(&sum.to_le_bytes());
         page
     }
@@ -166,7 +166,7 @@ impl Header {
                 word(8)
             ));
         }
-        if xxh3_64(&page[24..]) != long(16) {
+        if XxHash3_64::oneshot(&page[24..]) != long(16) {
             return Err(
                 "the header is damaged: its checksum does not fit; convert the file again from its source".into()
             );

@@ -9,7 +9,7 @@ use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// The content of a section.
 enum Section<'a> {
@@ -69,13 +69,13 @@ fn write_sections(file: &mut File, meta: Meta, sections: Vec<Section<'_>>) -> io
                 break;
             }
             file.write_all(&block[..len])?;
-            all_sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
+            all_sums.extend_from_slice(&XxHash3_64::oneshot(&block[..len]).to_le_bytes());
             at += len;
         }
-        places.push(Place { kind, offset, bytes: at - offset, sum: xxh3_64(&all_sums[first_sum..]) });
+        places.push(Place { kind, offset, bytes: at - offset, sum: XxHash3_64::oneshot(&all_sums[first_sum..]) });
     }
     at += pad(file, at)?;
-    places.push(Place { kind: Kind::Sums, offset: at, bytes: all_sums.len(), sum: xxh3_64(&all_sums) });
+    places.push(Place { kind: Kind::Sums, offset: at, bytes: all_sums.len(), sum: XxHash3_64::oneshot(&all_sums) });
     file.write_all(&all_sums)?;
     at += all_sums.len();
     file.seek(SeekFrom::Start(0))?;
