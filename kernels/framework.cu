@@ -153,19 +153,25 @@ struct Choice {
     u64 arcs;  // out of the frontier; ALL_ONES: the report has them as `active`
     u64 count; // members of a frontier held in bits
     u64 busy;  // owned vertices that this superstep has worked on before
-    u64 least_degree;
+    u64 low, gap, high; // critical degrees: from `low` up to, not including, `gap`, and from `high` on
     u32 both; // degrees count arcs in and out
     u32 over_incoming;
     u32 index;
     u32 pad;
 };
 
+// Whether a vertex is among those that a superstep draws, each with that chance.
+GK_DEVICE bool is_drawn(u32 v, u32 index, double chance) {
+    const double ALL = 4294967296.0;
+    u64 draw = ((u64(v) << 20 ^ index) * 0x9e3779b97f4a7c15ull) >> 32;
+    return chance >= 1.0 || static_cast<double>(draw) < chance * ALL;
+}
+
 // Scores the members of the frontier about to be consumed, and lists some of the critical ones. Each is drawn by its number and the
 // superstep's, with a chance that makes the arcs of all that are drawn the allowance: so any schedule draws the same ones. At most as
 // many are listed as vertices are inactive.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 framework_mark(const Part part, const List queue, const u32* bits, const Choice choice, const Watch watch, const Report* report) {
-    const double ALL = 4294967296.0;
     u64 length = bits ? choice.count : u64(queue.count());
     u64 arcs = choice.arcs == ~u64(0) ? report->active : choice.arcs;
     u64 busy = choice.busy + length;
@@ -182,8 +188,8 @@ framework_mark(const Part part, const List queue, const u32* bits, const Choice 
     for (u64 i = grid_thread(); i < end; i += grid_threads()) {
         u32 v = bits ? u32(i) : queue.items[i];
         if (v >= part.owned || (bits && !has_bit(bits, v))) continue;
-        u64 degree = choice.least_degree == 0 ? 0 : part.out.degree(v) + (choice.both ? part.in.degree(v) : 0);
-        if (degree < choice.least_degree) continue;
+        u64 degree = part.out.degree(v) + (choice.both ? part.in.degree(v) : 0);
+        if (degree - choice.low >= choice.gap - choice.low && degree < choice.high) continue;
         critical += 1;
         if (!lists) continue;
         if (!takes_all) {
@@ -192,8 +198,7 @@ framework_mark(const Part part, const List queue, const u32* bits, const Choice 
             if (price > allowance) continue;
             double share = allowance / (price * static_cast<double>(length));
             if (share > few) share = few;
-            u64 draw = ((u64(v) << 20 ^ choice.index) * 0x9e3779b97f4a7c15ull) >> 32;
-            if (share < 1.0 && static_cast<double>(draw) >= share * ALL) continue;
+            if (!is_drawn(v, choice.index, share)) continue;
         }
         u32 place = atomicAdd(&watch.summary->listed, 1u);
         if (place < room) watch.critical[place] = v;
@@ -201,6 +206,26 @@ framework_mark(const Part part, const List queue, const u32* bits, const Choice 
     add_up(critical, &watch.summary->critical);
 }
 GK_KERNEL(framework_mark)
+
+// Lists some of the vertices that a gather over `arcs` arcs has marked in bits. All are active, so the budget alone is the limit: each
+// is drawn with the same chance, the share of the arcs that may be read again.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+framework_mark_gathered(const Part part, const u32* marked, const Choice choice, const Watch watch) {
+    if (grid_thread() == 0) watch.summary->room = static_cast<u32>(watch.critical_capacity);
+    bool takes_all = choice.budget >= 1.0;
+    double arcs = static_cast<double>(choice.arcs > 0 ? choice.arcs : 1);
+    double allowance = choice.allowance + choice.budget * arcs;
+    for (u64 word = grid_thread(); word < (u64(part.owned) + 31) / 32; word += grid_threads()) {
+        for (u32 bits = marked[word]; bits != 0; bits &= bits - 1) {
+            u32 v = u32(word) * 32 + __ffs(bits) - 1;
+            double price = static_cast<double>(part.in.degree(v));
+            if (!takes_all && (price > allowance || !is_drawn(v, choice.index, allowance / arcs))) continue;
+            u32 place = atomicAdd(&watch.summary->listed, 1u);
+            if (place < watch.critical_capacity) watch.critical[place] = v;
+        }
+    }
+}
+GK_KERNEL(framework_mark_gathered)
 
 // Copies from owners are put at ghosts, which are listed if they wake.
 extern "C" __global__ void __launch_bounds__(BLOCK)

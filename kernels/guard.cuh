@@ -77,33 +77,37 @@ GK_DEVICE void note_joined(const Watch& watch, u32 v, bool visits, Sums& sums) {
     if (visits && watch.once) sums.visited += once_term(v, watch.once[v]);
 }
 
-// Critical vertices are claimed from the list, a warp each, by warps that are through with their own share of the launch; their update
-// is repeated from values that are frozen for the superstep, and compared. All lanes of a warp come together.
-template <class Again> GK_DEVICE void repeat(const Call& call, const Watch& watch) {
+// Critical vertices are claimed from the list, a warp each: `again` gets each of them with all lanes, and its row's bounds.
+template <class Do> GK_DEVICE void claim_all(const Rows& rows, const Watch& watch, Do again) {
     Summary* summary = watch.summary;
     u32 length = summary->listed < summary->room ? summary->listed : summary->room;
-    if (length == 0) return;
-    Again again(call);
     u64 done = 0, arcs = 0;
-    for (;;) {
+    while (length > 0) {
         u32 place = 0;
         if (lane() == 0) place = atomicAdd(&summary->claimed, 1u);
         place = __shfl_sync(EVERY_LANE, place, 0);
         if (place >= length) break;
         u32 v = watch.critical[place];
-        const Rows& rows = Again::over_incoming ? call.part.in : call.part.out;
         u64 begin = rows.begin(v), end = rows.end(v);
-        u32 own = again.own(v), found = again.start();
-        for (u64 at = begin + lane(); at < end; at += WARP) found = again.with(found, again.look(call.part, own, rows.targets[at]));
-        for (u32 step = WARP / 2; step > 0; step /= 2) found = again.with(found, __shfl_down_sync(EVERY_LANE, found, step));
-        if (lane() == 0) {
-            done += 1;
-            arcs += end - begin;
-            if (again.differs(own, found)) find(v, &summary->differing, &summary->first_differing);
-        }
+        again(v, begin, end);
+        done += 1;
+        arcs += end - begin;
     }
-    if (done > 0) {
+    if (lane() == 0 && done > 0) {
         atomicAdd(&summary->assigned, done);
         atomicAdd(&summary->assigned_arcs, arcs);
     }
+}
+
+// Warps that are through with their own share of the launch repeat the updates of critical vertices from values that are frozen for the
+// superstep, and compare. All lanes of a warp come together.
+template <class Again> GK_DEVICE void repeat(const Call& call, const Watch& watch) {
+    Again again(call);
+    const Rows& rows = Again::over_incoming ? call.part.in : call.part.out;
+    claim_all(rows, watch, [&](u32 v, u64 begin, u64 end) {
+        u32 own = again.own(v), found = again.start();
+        for (u64 at = begin + lane(); at < end; at += WARP) found = again.with(found, again.look(call.part, own, rows.targets[at]));
+        for (u32 step = WARP / 2; step > 0; step /= 2) found = again.with(found, __shfl_down_sync(EVERY_LANE, found, step));
+        if (lane() == 0 && again.differs(own, found)) find(v, &watch.summary->differing, &watch.summary->first_differing);
+    });
 }

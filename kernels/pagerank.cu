@@ -31,6 +31,9 @@ struct Round {
         if (degree == 0) out.carry(rank);
         next[v] = rank / by;
     }
+    // What `settle` put.
+    GK_DEVICE double settled(u32 v) const { return next[v]; }
+    GK_DEVICE void put(u32 v, double value) const { next[v] = value; }
 };
 
 struct Whole {

@@ -128,7 +128,8 @@ pub trait VertexOp: Sync {
     fn prefetch(&self, _view: Self::View<'_>, _part: &Part, _v: LocalId) {}
 }
 
-/// A rule that sums over the arcs into each vertex, in fixed order, then settles the vertex.
+/// A rule that sums over the arcs into each vertex, in fixed order, then settles the vertex. What it settles on may follow from the sum,
+/// its numbers and frozen fields alone: in a protected run some vertices are summed and settled a second time, and compared.
 pub trait GatherOp: Sync {
     /// The fields it uses.
     type View<'a>: Copy + Sync;

@@ -156,7 +156,8 @@ pub struct DetectionRecord {
     pub trend_first_iteration: Option<u32>,
     /// `held`, `failed` or `not_run`.
     pub certificate: String,
-    /// `idle_lanes` where updates can be repeated, else `none`.
+    /// `idle_lanes` where updates are repeated in place of those of inactive vertices, `budget` where all vertices are active and
+    /// the budget alone is the limit, `none` where none can be repeated.
     pub redundancy: String,
     /// 100 * repeated / critical; null where nothing was critical.
     pub covered_critical_pct: Option<f64>,
@@ -184,7 +185,7 @@ impl DetectionRecord {
                 Certified::NotRun => "not_run",
             }
             .into(),
-            redundancy: if detection.is_redundant { "idle_lanes" } else { "none" }.into(),
+            redundancy: detection.redundancy.name().into(),
             covered_critical_pct: (evidence.critical > 0)
                 .then(|| 100.0 * evidence.covered as f64 / evidence.critical as f64),
             recoveries: detection.recoveries,

@@ -77,13 +77,78 @@ fn every_rank_record_obeys_the_equations_of_schema_v9() {
             let timings: Vec<_> = records.iter().filter(|(tag, _)| tag == wanted).collect();
             assert_eq!(timings.len(), 2 * ranks.parse::<usize>().expect("a number"), "{algorithm:?} on {ranks}");
             for (_, timing) in timings {
-                obeys(timing, ranks == "1", iterations);
+                obeys(timing, ranks == "1", iterations, None);
             }
         }
     }
 }
 
-fn obeys(timing: &Map<String, Value>, is_single: bool, iterations: f64) {
+#[test]
+fn protected_records_obey_them_too_and_say_how_updates_were_repeated() {
+    for ranks in ["1", "2"] {
+        for (algorithm, redundancy) in [
+            (&["--algorithm", "bfs"] as &[&str], "idle_lanes"),
+            (&["--algorithm", "cc"], "none"),
+            (&["--algorithm", "kcore", "-k", "5"], "idle_lanes"),
+            (&["--algorithm", "kcore", "--all-cores"], "idle_lanes"),
+            (&["--algorithm", "pagerank"], "budget"),
+        ] {
+            let records = records(&[algorithm, &["--ranks", ranks, "--fault-tolerance", "on"]].concat());
+            let of = |wanted: &str| records.iter().find(|(tag, _)| tag == wanted).expect("one").1.clone();
+            let detection = of("BENCHMARK_DETECTION");
+            let keys: Vec<&str> = detection.keys().map(String::as_str).collect();
+            let wanted = [
+                "trial",
+                "dmr_count",
+                "dmr_first_iteration",
+                "monotonicity_count",
+                "monotonicity_first_iteration",
+                "trend_count",
+                "trend_first_iteration",
+                "certificate",
+                "redundancy",
+                "covered_critical_pct",
+                "recoveries",
+                "iterations_redone",
+            ];
+            assert_eq!(keys, wanted, "{algorithm:?} on {ranks}");
+            assert_eq!(detection["redundancy"], redundancy, "{algorithm:?} on {ranks}");
+            let covered = detection["covered_critical_pct"].as_f64();
+            assert_eq!(covered.is_some(), redundancy != "none", "{algorithm:?} on {ranks}: {covered:?}");
+            assert!(covered.is_none_or(|pct| pct > 0.0 && pct <= 100.0), "{algorithm:?} on {ranks}: {covered:?}");
+            let wanted = if ranks == "1" { "BENCHMARK_TIMING" } else { "BENCHMARK_RANK_TIMING" };
+            let iterations = of("BENCHMARK_RESULT")["iterations"].as_f64().expect("a number");
+            for (_, timing) in records.iter().filter(|(tag, _)| tag == wanted) {
+                obeys(timing, ranks == "1", iterations, Some(redundancy));
+            }
+        }
+    }
+}
+
+#[test]
+fn each_option_of_redundancy_changes_the_summary_or_is_named_in_it_for_every_algorithm() {
+    let registry = framework::algorithm::Registry::linked().expect("no two plugins have one name");
+    let mut named = 0;
+    for entry in registry.iter() {
+        let own: &[&str] = if entry.name == "kcore" { &["-k", "5"] } else { &[] };
+        let guard = |options: &[&str]| {
+            let output = harness(&[&["--algorithm", entry.name, "--fault-tolerance", "on"], own, options].concat());
+            let err = String::from_utf8(output.stderr).expect("utf-8");
+            err.lines().find(|line| line.starts_with("guard ")).unwrap_or_else(|| panic!("{err}")).to_owned()
+        };
+        let usual = guard(&[]);
+        for (option, value) in [("-a", "1"), ("-b", "1"), ("-t", "0.7"), ("--redundancy-budget", "1")] {
+            let is_named = usual.contains(&format!("{option} ")) || usual.contains(&format!("{option},"));
+            let line = guard(&[option, value]);
+            assert_eq!(line == usual, is_named, "{}, {option} {value}: {line}", entry.name);
+            named += usize::from(is_named);
+        }
+    }
+    assert!(named > 0 && named < 4 * registry.iter().count(), "{named} options have no effect");
+}
+
+/// `redundancy` is that of a protected run.
+fn obeys(timing: &Map<String, Value>, is_single: bool, iterations: f64, redundancy: Option<&str>) {
     let names: Vec<&str> = framework::driver::clock::FIELDS.to_vec();
     let own: Vec<&str> = timing.keys().map(String::as_str).filter(|key| key.ends_with("_ms")).collect();
     assert_eq!(own, names, "the 24 fields in order");
@@ -102,8 +167,13 @@ fn obeys(timing: &Map<String, Value>, is_single: bool, iterations: f64) {
     assert!(field(3) <= field(2) + 0.001 && field(15) <= field(14) + 0.001);
     assert!(field(12) + field(13) <= field(1) + 0.001 * iterations.max(1.0), "{timing:?}");
     let zeros: &[usize] = if is_single { &[12, 13, 15, 16, 19, 20, 22] } else { &[18, 21] };
-    for &number in zeros.iter().chain(&[5, 6, 7, 8, 9, 10, 11, 14]) {
+    let others: &[usize] = if redundancy.is_some() { &[4, 8, 9, 10] } else { &[5, 6, 7, 8, 9, 10, 11, 14] };
+    for &number in zeros.iter().chain(others) {
         assert_eq!(field(number), 0.0, "field {number} of {timing:?}");
+    }
+    if let Some(redundancy) = redundancy {
+        assert_eq!(field(5) > 0.0, redundancy != "none", "scoring takes time where something is scored: {timing:?}");
+        assert!(field(6) > 0.0 && field(7) > 0.0 && field(14) > 0.0, "{timing:?}");
     }
 }
 

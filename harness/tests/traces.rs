@@ -24,6 +24,8 @@ const ALGORITHMS: [&[&str]; 5] = [
 struct Traced {
     folder: PathBuf,
     result: Map<String, Value>,
+    /// Of a protected run.
+    detection: Option<Map<String, Value>>,
     vertices: u64,
     /// By rank.
     timings: Vec<Map<String, Value>>,
@@ -44,7 +46,8 @@ fn traced(arguments: &[&str]) -> Traced {
         timings = records("BENCHMARK_TIMING");
     }
     let vertices = metadata["graph"]["vertices"].as_u64().expect("a count");
-    Traced { folder, result: records("BENCHMARK_RESULT").pop().expect("a result"), vertices, timings }
+    let detection = records("BENCHMARK_DETECTION").pop();
+    Traced { folder, result: records("BENCHMARK_RESULT").pop().expect("a result"), detection, vertices, timings }
 }
 
 fn err(output: &Output) -> String {
@@ -107,18 +110,21 @@ fn obeys(run: &Traced, case: &str) {
         assert_eq!(summary, whole, "{case}");
         let iterations: Vec<u64> = activity.iter().map(|row| row.iteration.into()).collect();
         assert_eq!(iterations, (0..run.iterations()).collect::<Vec<_>>(), "{case}: one row an iteration, from 0");
-        activity.iter().for_each(|row| counts_fit(row, &case));
+        activity.iter().for_each(|row| counts_fit(row, run.detection.as_ref(), &case));
 
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         for row in &stages {
             assert!(row.elapsed_ms >= 0.0 && u64::from(row.iteration) < run.iterations(), "{case}: {row:?}");
             *sums.entry(&row.stage).or_default() += row.elapsed_ms;
         }
-        let wanted: &[&str] =
-            if ranks == 1 { &["graph_update"] } else { &["graph_update", "mpi_sync", "nccl_exchange"] };
+        let mut wanted = if run.detection.is_some() { GUARDED.to_vec() } else { vec!["graph_update"] };
+        wanted.extend(["mpi_sync", "nccl_exchange"].into_iter().filter(|_| ranks > 1));
+        wanted.sort_unstable();
         assert_eq!(sums.keys().copied().collect::<Vec<_>>(), wanted, "{case}");
         assert_eq!(stages.len(), wanted.len() * activity.len(), "{case}: a row a stage and iteration");
-        for (stage, sum) in &sums {
+        // Its part of `score_and_mark_ms` is nothing: marks are made where an update consumes them.
+        assert!(sums.get("score_and_mark_convergence_probe").is_none_or(|&sum| sum == 0.0), "{case}: {sums:?}");
+        for (stage, sum) in sums.iter().filter(|(stage, _)| **stage != "score_and_mark_convergence_probe") {
             same(*sum, run.field(rank, stage), &format!("{case}: {stage}"));
         }
         for absent in ["nccl_exchange", "mpi_sync"].into_iter().filter(|stage| !sums.contains_key(stage)) {
@@ -136,7 +142,8 @@ fn obeys(run: &Traced, case: &str) {
         for (name, sum) in &spans {
             same(*sum, run.field(rank, name), &format!("{case}: {name} in the timeline"));
         }
-        assert!(wanted.iter().all(|stage| spans.contains_key(stage)), "{case}: {spans:?}");
+        let is_drawn = |stage: &&&str| sums[**stage] > 0.0 && **stage != "checker_end_to_end";
+        assert!(wanted.iter().filter(is_drawn).all(|stage| spans.contains_key(stage)), "{case}: {spans:?}");
         let of_loop = timeline.slices.iter().filter(|slice| wanted.contains(&slice.name.as_str()));
         assert!(of_loop.clone().all(|slice| slice.iteration.is_some_and(|i| i < run.iterations())), "{case}");
     }
@@ -147,7 +154,18 @@ fn same(sum: f64, field: f64, what: &str) {
     assert!((sum - field).abs() <= 0.001, "{what}: the parts sum to {sum} ms, the record says {field}");
 }
 
-fn counts_fit(row: &ActivityRow, case: &str) {
+/// The stages of a protected run, with one rank.
+const GUARDED: [&str; 7] = [
+    "checker_end_to_end",
+    "cpu_validation",
+    "d2h_summary",
+    "score_and_mark",
+    "score_and_mark_convergence_probe",
+    "tolerance_gpu_bookkeeping",
+    "tolerance_graph_update",
+];
+
+fn counts_fit(row: &ActivityRow, detection: Option<&Map<String, Value>>, case: &str) {
     assert_eq!(
         (row.work_vertices, row.launched_threads, row.tail_threads),
         (row.owned_vertices, row.owned_vertices, 0)
@@ -157,8 +175,13 @@ fn counts_fit(row: &ActivityRow, case: &str) {
     let idle = 100.0 * row.inactive_valid_threads as f64 / row.work_vertices.max(1) as f64;
     assert!((row.reusable_idle_pct - idle).abs() < 1e-6, "{case}: {row:?}");
     assert!(row.redundant_tasks_assigned <= row.critical_vertices, "{case}: {row:?}");
-    assert!(row.redundant_tasks_assigned <= row.inactive_valid_threads + row.tail_threads, "{case}: {row:?}");
-    assert_eq!((row.critical_vertices, row.redundant_tasks_assigned), (0, 0), "{case}: not protected");
+    assert!(row.critical_vertices <= row.active_vertices, "{case}: {row:?}");
+    // Where all vertices are active, the budget is the capacity.
+    let redundancy = detection.map_or("none", |detection| detection["redundancy"].as_str().expect("a word"));
+    let fits = row.redundant_tasks_assigned <= row.inactive_valid_threads + row.tail_threads;
+    assert!(fits || redundancy == "budget", "{case}: {row:?}");
+    let nothing = (row.critical_vertices, row.redundant_tasks_assigned) == (0, 0);
+    assert!(nothing || redundancy != "none", "{case}: {row:?}");
     assert_eq!(row.instrumentation_profile, "profiling", "{case}");
 }
 
@@ -200,6 +223,45 @@ fn traces_add_up_to_the_records_for_every_algorithm_on_one_to_four_ranks() {
                 let case = arguments.join(" ");
                 obeys(&run, &case);
                 frontier_fits(&run, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn traces_of_protected_runs_add_up_to_the_records_too() {
+    let few = file("few.txt", b"1 2\n2 3\n7 8\n9 9\n");
+    let few = few.to_str().expect("utf-8");
+    for graph in [None, Some(few)] {
+        for algorithm in ALGORITHMS {
+            for (ranks, budget) in [("1", "0.02"), ("1", "1"), ("2", "0.3")] {
+                let graph = graph.map_or(vec![], |graph| vec!["--graph", graph]);
+                let protection = ["--fault-tolerance", "on", "--redundancy-budget", budget, "--ranks", ranks];
+                let arguments = [algorithm, &protection, &graph].concat();
+                let run = traced(&arguments);
+                let case = arguments.join(" ");
+                obeys(&run, &case);
+                frontier_fits(&run, &case);
+                let detection = run.detection.as_ref().expect("a protected run");
+                let is_scored = detection["redundancy"] != "none";
+                let (mut critical, mut assigned) = (0, 0);
+                for rank in 0..run.timings.len() {
+                    let stages = run.stages(rank);
+                    let took = |iteration: u32, stage: &str| {
+                        let row = stages.iter().find(|row| row.iteration == iteration && row.stage == stage);
+                        row.unwrap_or_else(|| panic!("{case}: {stage} of {iteration}")).elapsed_ms
+                    };
+                    for row in run.activity(rank) {
+                        critical += row.critical_vertices;
+                        assigned += row.redundant_tasks_assigned;
+                        let scored = took(row.iteration, "score_and_mark") > 0.0;
+                        assert!(scored == is_scored || row.active_vertices == 0, "{case}: {row:?}");
+                        let latency = took(row.iteration, "checker_end_to_end");
+                        assert!(latency >= took(row.iteration, "cpu_validation"), "{case}: {row:?}, {latency} ms");
+                    }
+                }
+                let covered = (critical > 0).then(|| 100.0 * assigned as f64 / critical as f64);
+                assert_eq!(detection["covered_critical_pct"].as_f64(), covered, "{case}");
             }
         }
     }

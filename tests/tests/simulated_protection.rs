@@ -277,8 +277,8 @@ fn a_real_graph_is_protected_on_one_to_four_devices() {
                 }
                 _ => assert_eq!(trial.answer.hash(), plain.answer.hash(), "{what}"),
             }
-            // Where updates can be repeated, some were, within the budget: a hundredth or so of what is critical.
-            let can_repeat = name == "bfs" || name == "kcore";
+            // Where updates can be repeated, some were, within the budget: a few hundredths of what is critical.
+            let can_repeat = name != "cc";
             assert_eq!(detection.evidence.covered > 0, can_repeat, "{what}: {:?}", detection.evidence);
             assert!(
                 detection.evidence.covered * 4 < detection.evidence.critical.max(1),

@@ -33,7 +33,7 @@ pub enum Stage {
     Validation,
     /// A summary is copied from the device, on a stream of its own. Only where the probe records.
     SummaryCopy,
-    /// From the submission of a summary to its verdict; these overlap. Only where the probe records.
+    /// From the end of a superstep to the verdict on its summary, waiting in a batch included; these overlap. Only where the probe records.
     Verdict,
 }
 

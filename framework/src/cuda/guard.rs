@@ -7,24 +7,27 @@
 
 use super::driver::{Arguments, Event, Memory, Pinned};
 use super::engine::Engine;
-use super::guard_state::{DeviceGuard, member};
+use super::guard_state::{DeviceGuard, mark_bytes, member};
 use super::host_transfer::HostTransfer;
-use super::layout::{SamplingParameters, WatchView};
+use super::layout::{Marks, SamplingParameters, WatchView};
 use crate::base::error::Result;
 use crate::base::id::LocalId;
-use crate::device::{GuardTerms, Guarded, SUMMARY_WORDS, Summary, word};
+use crate::device::{CriticalDegrees, GatherMarks, GuardTerms, Guarded, Rule, SUMMARY_WORDS, Summary, word};
 use crate::frontier::FrontierFormat;
 use std::time::Duration;
 
 impl Guarded for Engine {
     fn guard(&mut self, terms: GuardTerms) -> Result<()> {
         let events = || -> Result<[Event; 2]> { Ok([Event::new(&self.context)?, Event::new(&self.context)?]) };
-        let listed = if terms.replicas.is_some() { self.graph.view.owned as usize } else { 0 };
+        let owned = self.graph.view.owned as usize;
+        let listed = if terms.replicas.is_some() || terms.repeats_gathers { owned } else { 0 };
+        let marks = if self.long_rows.is_some() { mark_bytes(owned) } else { 0 };
         self.guard = Some(Box::new(DeviceGuard {
             terms,
             summary: Memory::new(&self.context, SUMMARY_WORDS * 8)?,
             seen: Pinned::new(&self.context, SUMMARY_WORDS)?,
             critical: Memory::new(&self.context, listed * 4)?,
+            marks: Memory::new(&self.context, marks)?,
             copied: events()?,
             marked: events()?,
             is_marked: false,
@@ -91,7 +94,7 @@ impl Engine {
 
     /// The frontier, with so many arcs (none: the report has them), is about to be consumed: critical vertices of it are listed. How many
     /// threads those may keep busy that will do them again.
-    pub(super) fn mark(&mut self, arcs: Option<u64>, busy: u64) -> Result<u64> {
+    pub(super) fn mark(&mut self, arcs: Option<u64>, busy: u64, critical: CriticalDegrees) -> Result<u64> {
         let Some(watch) = self.watch() else { return Ok(0) };
         let guard = self.guard.as_mut().expect("there is a watch");
         guard.consumes = true;
@@ -99,11 +102,13 @@ impl Engine {
         let Some(replicas) = guard.terms.replicas else { return Ok(0) };
         let choice = SamplingParameters {
             allowance: guard.allowance,
-            budget: replicas.budget,
+            budget: guard.terms.budget,
             arcs: arcs.unwrap_or(u64::MAX),
             count: self.frontier.count,
             busy,
-            least_degree: replicas.least_degree,
+            low: critical.low,
+            gap: critical.gap,
+            high: critical.high,
             both: replicas.both.into(),
             over_incoming: replicas.over_incoming.into(),
             index: guard.index,
@@ -118,19 +123,53 @@ impl Engine {
             .with(choice)
             .with(watch)
             .with(self.report_address());
+        self.choose("mark", items, arguments)?;
+        Ok(self.threads_for_replicas(arcs.unwrap_or(0)))
+    }
+
+    /// Runs the kernel that lists what will be done again, as scoring and marking.
+    fn choose(&mut self, name: &str, items: u64, arguments: Arguments) -> Result<()> {
         self.start_timing()?;
-        self.guard.as_ref().expect("as above").marked[0].record(&self.compute)?;
-        self.own("mark", items, arguments)?;
-        let guard = self.guard.as_mut().expect("as above");
-        guard.marked[1].record(&self.compute)?;
+        let guard = self.guard.as_mut().expect("there is a watch");
         guard.is_marked = true;
-        let most = if replicas.budget >= 1.0 {
-            f64::INFINITY
-        } else {
-            guard.allowance + replicas.budget * arcs.unwrap_or(0) as f64
+        guard.marked[0].record(&self.compute)?;
+        self.own(name, items, arguments)?;
+        self.guard.as_ref().expect("as above").marked[1].record(&self.compute)
+    }
+
+    /// How many threads what is done again may keep busy: a warp does one, and it reads an arc at least.
+    fn threads_for_replicas(&self, arcs: u64) -> u64 {
+        let Some(guard) = &self.guard else { return 0 };
+        let budget = guard.terms.budget;
+        let most = if budget >= 1.0 { f64::INFINITY } else { guard.allowance + budget * arcs as f64 };
+        (most.max(0.0) as u64).min(self.graph.view.owned.into()) * 32
+    }
+
+    /// What makes vertices critical in a gather, and where it is marked.
+    pub(super) fn marks(&self, marks: GatherMarks) -> Marks {
+        Marks::new(marks, self.guard.as_ref().map_or(0, |guard| guard.marks.address()))
+    }
+
+    /// A gather over so many arcs has settled and marked its vertices: rows of some that are critical are summed again by a kernel of
+    /// their own, when all that it compares with has been put.
+    pub(super) fn repeat_gathered(&mut self, rule: &Rule, arcs: u64) -> Result<()> {
+        let (Some(watch), Some(guard)) = (self.watch(), &self.guard) else { return Ok(()) };
+        let GuardTerms { repeats_gathers, budget, .. } = guard.terms;
+        if !repeats_gathers {
+            return Ok(());
+        }
+        let choice = SamplingParameters {
+            allowance: guard.allowance,
+            budget,
+            arcs,
+            index: guard.index,
+            ..SamplingParameters::default()
         };
-        // A warp does one.
-        Ok((most.max(0.0) as u64).min(self.graph.view.owned.into()) * 32)
+        let marked = guard.marks.address();
+        let arguments = Arguments::default().with(self.graph.view).with(marked).with(choice).with(watch);
+        self.choose("mark_gathered", self.graph.view.owned.div_ceil(32).into(), arguments)?;
+        let arguments = self.arguments(rule).with(watch);
+        self.of_rule(rule.name, "rows_again", self.threads_for_replicas(arcs), arguments)
     }
 
     /// The compute stream has passed: how long marking took goes to its account; what replicas may read grows by the arcs consumed.
@@ -140,9 +179,7 @@ impl Engine {
             let [from, to] = &guard.marked;
             guard.marking += Duration::from_secs_f64(to.seconds_since(from)?.max(0.0));
         }
-        if let Some(replicas) = guard.terms.replicas {
-            guard.allowance += replicas.budget * arcs as f64;
-        }
+        guard.allowance += guard.terms.budget * arcs as f64;
         Ok(())
     }
 

@@ -12,6 +12,8 @@ pub(super) struct DeviceGuard {
     pub(super) summary: Memory,
     pub(super) seen: Pinned<u64>,
     pub(super) critical: Memory,
+    /// Bits of the vertices that the last gather marked.
+    pub(super) marks: Memory,
     pub(super) copied: [Event; 2],
     pub(super) marked: [Event; 2],
     pub(super) is_marked: bool,
@@ -73,6 +75,12 @@ impl DeviceGuard {
 }
 
 /// Bytes that guarding a part takes on the device, allocation by allocation.
-pub(super) fn allocations(part: &Part, is_redundant: bool) -> [usize; 2] {
-    [SUMMARY_WORDS * 8, if is_redundant { part.owned() * 4 } else { 0 }]
+pub(super) fn allocations(part: &Part, is_redundant: bool, gathers: bool) -> [usize; 3] {
+    let marks = if gathers { mark_bytes(part.owned()) } else { 0 };
+    [SUMMARY_WORDS * 8, if is_redundant { part.owned() * 4 } else { 0 }, marks]
+}
+
+/// Bytes of a bit for each owned vertex.
+pub(super) fn mark_bytes(owned: usize) -> usize {
+    owned.div_ceil(32) * 4
 }

@@ -130,7 +130,9 @@ pub(super) struct SamplingParameters {
     pub(crate) arcs: u64,
     pub(crate) count: u64,
     pub(crate) busy: u64,
-    pub(crate) least_degree: u64,
+    pub(crate) low: u64,
+    pub(crate) gap: u64,
+    pub(crate) high: u64,
     pub(crate) both: u32,
     pub(crate) over_incoming: u32,
     pub(crate) index: u32,
@@ -150,12 +152,14 @@ pub(super) struct Marks {
     pub(crate) log_most: f64,
     pub(crate) always_from: u64,
     pub(crate) both: u64,
+    pub(crate) marked: u64,
 }
 
-impl From<GatherMarks> for Marks {
-    fn from(marks: GatherMarks) -> Marks {
+impl Marks {
+    /// `marked` is where the bits of critical vertices go.
+    pub(super) fn new(marks: GatherMarks, marked: u64) -> Marks {
         let GatherMarks { floor, cutoff, whole, a, b, t, log_most, always_from, both } = marks;
-        Marks { floor, cutoff, whole, a, b, t, log_most, always_from, both: both.into() }
+        Marks { floor, cutoff, whole, a, b, t, log_most, always_from, both: both.into(), marked }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::driver::Arguments;
 use super::engine::Engine;
-use super::layout::{BLOCK, List, Marks, Report, Slot};
+use super::layout::{BLOCK, List, Report, Slot};
 use crate::base::error::Result;
 use crate::base::sum::Sum;
 use crate::base::tally::Tally;
@@ -71,7 +71,7 @@ impl Operators for Engine {
             // A pull reads at least one arc for each vertex that looks, and seldom many more.
             let reads = self.frontier.arcs.min(part.owned() as u64);
             self.clear(&[Slot::Offers])?;
-            self.mark(Some(reads), 0)?;
+            self.mark(Some(reads), 0, rule.critical)?;
             self.guarded(rule, "pull", part.locals() as u64, self.for_frontier(rule))?;
             let report = self.read_report()?;
             self.account(reads)?;
@@ -166,12 +166,14 @@ impl Operators for Engine {
         let arguments = self.for_frontier(rule).with(rows);
         match self.watch().zip(marks) {
             Some((watch, marks)) => {
-                let arguments = arguments.with(watch).with(Marks::from(marks));
+                let arguments = arguments.with(watch).with(self.marks(marks));
                 self.of_rule(rule.name, "guarded_rows", part.owned() as u64, arguments)?;
+                self.repeat_gathered(rule, part.incoming().arcs())?;
             }
             None => self.of_rule(rule.name, "rows", part.owned() as u64, arguments)?,
         }
         let report = self.read_report()?;
+        self.account(part.incoming().arcs())?;
         self.frontier.dirty = DirtySet::All;
         Ok(Tally {
             active: part.owned() as u64,
@@ -183,7 +185,7 @@ impl Operators for Engine {
 }
 
 impl Engine {
-    fn arguments(&self, rule: &Rule) -> Arguments {
+    pub(super) fn arguments(&self, rule: &Rule) -> Arguments {
         Arguments::default().with(self.call(&rule.slots, rule.scalars.words()))
     }
 
@@ -281,7 +283,7 @@ impl Engine {
 
     /// Pushes along so many arcs; none: as the report says.
     fn launch_push(&mut self, rule: &Rule, arcs: Option<u64>) -> Result<()> {
-        let replicas = self.mark(arcs, 0)?;
+        let replicas = self.mark(arcs, 0, rule.critical)?;
         self.guarded(rule, "push", self.frontier.count.max(replicas), self.for_frontier(rule))?;
         if self.graph.has_hubs {
             self.guarded(rule, "push_hubs", self.everywhere(), self.for_frontier(rule))?;

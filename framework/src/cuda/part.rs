@@ -64,8 +64,9 @@ impl Plan {
         let incoming = part.incoming_apart();
         let mut others = staging_allocations(part, specs, reaches.is_some()).to_vec();
         others.extend(reaches.map(|reaches| Sizes::of(part, specs).allocations(reaches)).iter().flatten());
-        others.extend(guarded.map(|is_redundant| guard_state::allocations(part, is_redundant)).iter().flatten());
         let gathers = kernels.have("GK_GATHER");
+        let guarding = guarded.map(|is_redundant| guard_state::allocations(part, is_redundant, gathers));
+        others.extend(guarding.iter().flatten());
         if gathers {
             others.extend(LongRowsOfPart::of(part).allocations());
         }

@@ -8,8 +8,12 @@ use std::time::Duration;
 pub(crate) struct GuardTerms {
     /// The slot of the set-once field, and its initial value.
     pub(crate) once: Option<(usize, u64)>,
-    /// How updates are done again, if they can be.
+    /// How updates of a frontier are done again, if they can be.
     pub(crate) replicas: Option<Replicas>,
+    /// Whether those of gathers are.
+    pub(crate) repeats_gathers: bool,
+    /// Share of a superstep's arcs that what is done again may read.
+    pub(crate) budget: f64,
     /// Whether to measure the copy of the summary.
     pub(crate) is_timed: bool,
 }
@@ -19,12 +23,38 @@ pub(crate) struct GuardTerms {
 pub(crate) struct Replicas {
     /// Whether one reads the arcs into a vertex, not those out of it.
     pub(crate) over_incoming: bool,
-    /// The degree from which an active vertex is critical.
-    pub(crate) least_degree: u64,
-    /// Whether that counts arcs in and out.
+    /// Whether degrees count arcs in and out.
     pub(crate) both: bool,
-    /// Share of a superstep's arcs that they may read.
-    pub(crate) budget: f64,
+}
+
+/// The degrees at which an active vertex is critical: from `low` up to, not including, `gap`, and from `high` on. By default none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CriticalDegrees {
+    pub(crate) low: u64,
+    pub(crate) gap: u64,
+    pub(crate) high: u64,
+}
+
+impl Default for CriticalDegrees {
+    fn default() -> CriticalDegrees {
+        CriticalDegrees { low: 0, gap: 0, high: u64::MAX }
+    }
+}
+
+impl CriticalDegrees {
+    /// Without a branch.
+    #[inline(always)]
+    pub(crate) fn has(self, degree: u64) -> bool {
+        (degree.wrapping_sub(self.low) < self.gap - self.low) | (degree >= self.high)
+    }
+
+    pub(crate) fn has_all(self) -> bool {
+        self.high == 0 || self.low == 0 && self.gap >= self.high
+    }
+
+    pub(crate) fn has_none(self) -> bool {
+        self == CriticalDegrees::default()
+    }
 }
 
 /// What makes vertices critical in a gather; the terms of the score `a * structure + b * change >= t`.

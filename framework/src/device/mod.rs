@@ -12,7 +12,7 @@ mod operators;
 mod state;
 
 pub(crate) use exchange::{DirectTraffic, GhostExchange, MessageKind, Packed, PeerExchange};
-pub(crate) use guard::{GatherMarks, GuardTerms, Guarded, Replicas, SUMMARY_WORDS, Summary, word};
+pub(crate) use guard::{CriticalDegrees, GatherMarks, GuardTerms, Guarded, Replicas, SUMMARY_WORDS, Summary, word};
 pub(crate) use injection::InjectionSites;
 pub(crate) use operators::{Operators, Rule};
 pub(crate) use state::{DeviceState, StateTransfer};

@@ -1,7 +1,7 @@
 //! The operators as a device runs them: each leaves what its twin on the host leaves in [`crate::step`], the next frontier, offers and
 //! a tally.
 
-use super::GatherMarks;
+use super::{CriticalDegrees, GatherMarks};
 use crate::base::error::Result;
 use crate::base::tally::Tally;
 use crate::op::Scalars;
@@ -15,6 +15,8 @@ pub(crate) struct Rule {
     pub(crate) slots: Vec<usize>,
     /// Its numbers.
     pub(crate) scalars: Scalars,
+    /// Of a protected run: the degrees at which vertices of the frontier that it consumes are critical.
+    pub(crate) critical: CriticalDegrees,
 }
 
 /// Runs operators.

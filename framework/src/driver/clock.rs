@@ -53,7 +53,7 @@ pub struct Timing {
     pub summary_copy: Duration,
     /// The checker at work; not collected unless the probe wants it.
     pub validation: Duration,
-    /// Sum of the times from submission to verdict; not collected unless the probe wants it.
+    /// Sum of the times from the end of a superstep to the verdict on its summary; not collected unless the probe wants it.
     pub verdicts: Duration,
     /// Waiting for the checker after the loop.
     pub drain: Duration,
@@ -166,30 +166,6 @@ impl<P: Probe> Clock<P> {
         result
     }
 
-    /// Runs one stage during which another one runs once: `run` returns that one's begin and end, if it did.
-    pub(crate) fn stage_around<R>(
-        &mut self,
-        stage: Stage,
-        inner: Stage,
-        iteration: u32,
-        run: impl FnOnce() -> (R, Option<(Instant, Instant)>),
-    ) -> R {
-        self.probe.begin(stage, self.timing.is_multi);
-        let begin = self.started.elapsed();
-        let (result, inside) = run();
-        let end = self.started.elapsed();
-        self.probe.end();
-        let Some((from, to)) = inside else {
-            self.span(stage, iteration, begin, end);
-            return result;
-        };
-        let (from, to) = (from.duration_since(self.started), to.duration_since(self.started));
-        self.span(stage, iteration, begin, from);
-        self.span(inner, iteration, from, to);
-        self.span(stage, iteration, to, end);
-        result
-    }
-
     /// A stage begins that [`Clock::ended`] ends.
     pub(crate) fn begin(&mut self, stage: Stage) {
         self.probe.begin(stage, self.timing.is_multi);
@@ -253,7 +229,8 @@ impl<P: Probe> Clock<P> {
         let wall = self.started.elapsed() - begin;
         self.probe.end();
         let took = device_time.as_ref().ok().copied().flatten().map_or(wall, |device_time| device_time.min(wall));
-        let marking = step.take_marking().unwrap_or_default().min(took);
+        // Scoring is spread over the update, or was the device's: its time stands at the begin.
+        let marking = step.take_marking().min(took);
         if marking > Duration::ZERO {
             self.span(Stage::ScoreAndMark, iteration, begin, begin + marking);
         }

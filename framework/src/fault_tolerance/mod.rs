@@ -14,10 +14,13 @@ use crate::transport::Transport;
 /// A plugin's whole contribution to protection. It is made after `prepare`, lives beside the run and is shared with the checker, so
 /// it holds options only, never state.
 pub trait FaultTolerance: Send + Sync {
-    /// The algorithm's part of the score of an active vertex. Not asked where no update can be repeated, unless it is
-    /// [`Change::Moved`].
-    fn change(&self) -> Change {
-        Change::Uniform(1.0)
+    /// The algorithm's part of the score of an active vertex: something that differs between vertices that are active together, so
+    /// that it ranks them. `numbers` are those of the rule that is about to consume their frontier ([`EdgeOp::scalars`],
+    /// [`VisitOp::scalars`](crate::op::VisitOp::scalars)), none before a gather.
+    ///
+    /// [`EdgeOp::scalars`]: crate::op::EdgeOp::scalars
+    fn change(&self, _numbers: &[u64]) -> Change {
+        Change::None
     }
 
     /// Whether, and how, the update of an active vertex can be repeated.
@@ -80,24 +83,65 @@ pub trait FaultTolerance: Send + Sync {
     }
 }
 
-/// The algorithm's part of the score.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// The algorithm's part of the score, in [0, 1]. `deg` counts arcs in and out, or neighbours where arcs have no direction. None of
+/// these depends on the number of ranks or on the timing of threads. A constant is not among them: it would rank nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The same for every active vertex.
-    Uniform(f64),
-    /// How far a gather moved the vertex, over the most that one moved any vertex of any rank in the superstep before.
+    /// Nothing is scored: no update can be repeated.
+    None,
+    /// `1 - 1 / max(1, deg)`: of a vertex that a neighbour brought in, the share of its neighbours that it may be the first to reach,
+    /// which are all but that one.
+    Onward,
+    /// `min(deg, k) / max(deg, k, 1)`: how near the degree is to this one.
+    Near(u64),
+    /// How far a gather moved the vertex, over the most that one moved any vertex of any rank in the superstep before; at most 1, and 0
+    /// where that is 0.
     Moved,
 }
 
+impl Change {
+    /// Of a vertex with that degree, where that is all it depends on; else 0.
+    pub(crate) fn of_degree(self, degree: u64) -> f64 {
+        match self {
+            Change::None | Change::Moved => 0.0,
+            Change::Onward => 1.0 - 1.0 / degree.max(1) as f64,
+            Change::Near(k) => degree.min(k) as f64 / degree.max(k).max(1) as f64,
+        }
+    }
+
+    /// The degree up to which it rises; beyond it falls like one over the degree.
+    pub(crate) fn peak(self) -> u64 {
+        match self {
+            Change::None | Change::Moved | Change::Onward => u64::MAX,
+            Change::Near(k) => k,
+        }
+    }
+}
+
 /// Whether the update of a vertex can be repeated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Redundancy {
     /// It works in place.
+    #[default]
     None,
     /// [`FaultTolerance::repeat`] does, reading the arcs into the vertex.
     OverIncoming,
     /// [`FaultTolerance::repeat`] does, reading the arcs out of the vertex.
     OverOutgoing,
+    /// The operator that gathers ([`GatherOp`](crate::op::GatherOp)) does so by itself: it sums the row of the vertex again and settles
+    /// again, later in the same superstep. All vertices are active then, so the budget alone bounds how many.
+    OfGathers,
+}
+
+impl Redundancy {
+    /// As records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Redundancy::None => "none",
+            Redundancy::OverIncoming | Redundancy::OverOutgoing => "idle_lanes",
+            Redundancy::OfGathers => "budget",
+        }
+    }
 }
 
 /// What all ranks agreed on after one superstep.

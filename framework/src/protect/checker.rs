@@ -36,8 +36,8 @@ pub(crate) struct Summary {
     pub(crate) broken: u64,
     /// Whether the frontier rested unchanged before the superstep.
     pub(crate) is_frontier_whole: bool,
-    /// When it was submitted, from the start of the trial; zero where nobody wants to know.
-    pub(crate) submitted: Duration,
+    /// When the superstep ended, all ranks having agreed on it, from the start of the trial.
+    pub(crate) ended: Duration,
 }
 
 /// Work for the checker.
@@ -305,7 +305,7 @@ impl CheckContext<'_> {
         if self.is_timed {
             let end = self.started.elapsed();
             let span = |stage, begin| CheckerSpan { row: summary.row, stage, index, begin, end };
-            lock(&board.spans).extend([span(Stage::Validation, begin), span(Stage::Verdict, summary.submitted)]);
+            lock(&board.spans).extend([span(Stage::Validation, begin), span(Stage::Verdict, summary.ended)]);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What checkers found: counts by detector, on one rank and, after the batch, on all.
 
 use crate::base::verdict::Finding;
+use crate::fault_tolerance::Redundancy;
 
 /// No superstep.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -138,8 +139,8 @@ pub struct Detection {
     pub bound: Option<f64>,
     /// The certificate's finding, if it failed at any time.
     pub refuted: Option<Finding>,
-    /// Whether updates can be repeated at all.
-    pub is_redundant: bool,
+    /// Whether, and how, updates can be repeated.
+    pub redundancy: Redundancy,
     /// Times that an older state was restored.
     pub recoveries: u32,
     /// Supersteps done again.

@@ -10,13 +10,12 @@ use super::{Protection, Recovery};
 use crate::algorithm::GraphAlgorithm;
 use crate::base::error::Result;
 use crate::base::probe::{Probe, RangeHooks, Stage};
-use crate::base::tally::Tally;
 use crate::base::verdict::{Finding, Verdict};
 use crate::driver::clock::Clock;
 use crate::driver::guard::{Guard, Next};
 use crate::exchange::Exchange;
 use crate::exchange::MessageChecksums;
-use crate::fault_tolerance::{FaultTolerance, Redundancy, SuperstepTotals};
+use crate::fault_tolerance::{FaultTolerance, SuperstepTotals};
 use crate::graph::Ids;
 use crate::partition::Part;
 use crate::step::Step;
@@ -102,7 +101,8 @@ impl<'r> ProtectedGuard<'r> {
         let into = if part.has_incoming() { part.incoming() } else { part.outgoing() };
         let in_degree = part.owned_vertices().map(|v| into.degree(v)).max().unwrap_or(0);
         let in_degree_max = agree_on_max(exchange.transport(), in_degree)?;
-        let mut monitor = OperatorMonitor::new(Arc::clone(&config.rules), score, protection.budget, &step.fields, part);
+        let (rules, budget) = (Arc::clone(&config.rules), protection.budget);
+        let mut monitor = OperatorMonitor::new(rules, score, budget, &step.fields, part, step.pool);
         monitor.ranges = config.ranges;
         let once = monitor.set_once();
         step.install(monitor, config.is_timed)?;
@@ -117,7 +117,7 @@ impl<'r> ProtectedGuard<'r> {
             ranges: config.ranges,
             checkpoints: protection.checkpoints.clone(),
         };
-        let is_redundant = config.rules.redundancy() != Redundancy::None;
+        let redundancy = config.rules.redundancy();
         Ok(ProtectedGuard {
             protection,
             checker: Checker::start(scope, context.clone())?,
@@ -135,7 +135,7 @@ impl<'r> ProtectedGuard<'r> {
             target: None,
             refusals: 0,
             messages: Vec::new(),
-            detection: Detection { is_redundant, ..Detection::default() },
+            detection: Detection { redundancy, ..Detection::default() },
             is_alarmed: false,
             has_given_up: false,
             answer_sum: None,
@@ -201,12 +201,8 @@ impl<'r> ProtectedGuard<'r> {
             return Ok(());
         }
         let empty = self.checker.batch();
-        let mut batch = std::mem::replace(&mut self.batch, empty);
+        let batch = std::mem::replace(&mut self.batch, empty);
         self.batch_begun = clock.latest();
-        if P::WANTS_CHECKER {
-            let now = clock.started().elapsed();
-            batch.iter_mut().for_each(|summary| summary.submitted = now);
-        }
         self.checker.submit(Task::Rounds(batch))
     }
 
@@ -276,21 +272,6 @@ impl Guard for ProtectedGuard<'_> {
         Ok(())
     }
 
-    fn update<P: Probe>(
-        &mut self,
-        algorithm: &mut dyn GraphAlgorithm,
-        step: &mut Step<'_>,
-        clock: &mut Clock<P>,
-    ) -> Result<Tally> {
-        if step.is_on_device() {
-            return clock.update(Self::UPDATE, step.index, step, |step| algorithm.superstep(step));
-        }
-        clock.stage_around(Self::UPDATE, Stage::ScoreAndMark, step.index, || {
-            let tally = algorithm.superstep(step);
-            (tally, step.monitor.as_ref().and_then(|monitor| monitor.counts.marking))
-        })
-    }
-
     fn vote<P: Probe>(&mut self, step: &mut Step<'_>, exchange: &Exchange<'_>, clock: &mut Clock<P>) -> ProtectionVote {
         let begin = clock.latest();
         if let Some((is_whole, copy)) = step.take_summary() {
@@ -344,7 +325,7 @@ impl Guard for ProtectedGuard<'_> {
             counts: monitor.counts,
             broken: 0,
             is_frontier_whole: self.is_frontier_whole,
-            submitted: Duration::ZERO,
+            ended: begin,
         };
         if let Some(checksums) = &mut exchange.checksums {
             summary.broken = checksums.broken;

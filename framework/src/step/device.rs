@@ -9,13 +9,21 @@ use crate::base::tally::Tally;
 use crate::device::{Device, Rule};
 use crate::field::{Bind, Field, Fields, Value};
 use crate::op::{EdgeOp, GatherOp, Scalars, SelectOp, VertexOp, VisitOp};
+use crate::step::monitor::OperatorMonitor;
 use std::time::Duration;
 
 /// A rule by what it binds.
-fn rule(fields: &mut Fields, name: &'static str, scalars: Scalars, bind: impl FnOnce(&Bind<'_>)) -> Rule {
+fn rule(
+    fields: &mut Fields,
+    monitor: Option<&OperatorMonitor>,
+    name: &'static str,
+    scalars: Scalars,
+    bind: impl FnOnce(&Bind<'_>),
+) -> Rule {
     let book = fields.bind();
     bind(&book);
-    Rule { name, slots: book.order(), scalars }
+    let critical = monitor.map(|monitor| monitor.critical_degrees(scalars.words())).unwrap_or_default();
+    Rule { name, slots: book.order(), scalars, critical }
 }
 
 macro_rules! rule_of {
@@ -23,7 +31,7 @@ macro_rules! rule_of {
         rule_of!($step, $op, named $Op::KERNEL)
     };
     ($step:expr, $op:expr, named $name:expr) => {
-        rule(&mut $step.fields, $name, $op.scalars(), |bind| _ = $op.bind(bind))
+        rule(&mut $step.fields, $step.monitor.as_deref(), $name, $op.scalars(), |bind| _ = $op.bind(bind))
     };
 }
 
@@ -41,7 +49,7 @@ impl Step<'_> {
     pub(super) fn device_push<O: EdgeOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, named op.kernel());
         let (tally, consumed) = self.device().attempt(|device| device.push(&rule));
-        self.consume(consumed, 0);
+        self.consume(consumed, 0, Scalars::default());
         tally
     }
 
@@ -49,7 +57,7 @@ impl Step<'_> {
         let rule = rule_of!(self, op, O);
         let (part, total) = (self.part, self.total);
         let (tally, consumed) = self.device().attempt(|device| device.visit(&rule, part, &total));
-        self.consume(consumed, 0);
+        self.consume(consumed, 0, Scalars::default());
         tally
     }
 
@@ -66,7 +74,7 @@ impl Step<'_> {
     ) -> (Tally, Tally) {
         let (select, push) = (rule_of!(self, op, S), rule_of!(self, then, named then.kernel()));
         let (chosen, tally, consumed) = self.device().attempt(|device| device.select(&select, bound, Some(&push)));
-        self.consume(consumed, 0);
+        self.consume(consumed, 0, Scalars::default());
         (chosen, tally)
     }
 
@@ -77,7 +85,7 @@ impl Step<'_> {
 
     pub(super) fn device_boundary<O: VertexOp>(&mut self, op: &O) -> Tally {
         let rule = rule_of!(self, op, named op.kernel());
-        self.consume(self.part.routes().boundary().len() as u64, 0);
+        self.consume(self.part.routes().boundary().len() as u64, 0, Scalars::default());
         self.device().attempt(|device| device.boundary(&rule))
     }
 
@@ -152,9 +160,13 @@ impl Step<'_> {
         Some((summary.is_whole, summary.copy))
     }
 
-    /// On a device: the time that marking took in the update that is just over.
-    pub(crate) fn take_marking(&mut self) -> Option<Duration> {
-        self.device.as_mut().map(|device| device.take_marking())
+    /// The time that scoring and marking took in the update that is just over.
+    pub(crate) fn take_marking(&mut self) -> Duration {
+        match (&mut self.device, &mut self.monitor) {
+            (Some(device), _) => device.take_marking(),
+            (None, Some(monitor)) => std::mem::take(&mut monitor.counts.marking),
+            (None, None) => Duration::ZERO,
+        }
     }
 
     /// How ghosts travel between devices, if there are any.

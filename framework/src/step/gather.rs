@@ -4,11 +4,12 @@ use super::Step;
 use crate::base::id::LocalId;
 use crate::base::sum::Sum;
 use crate::base::tally::Tally;
+use crate::field::Column;
 use crate::frontier::DirtySet;
 use crate::host::CachePadded;
 use crate::op::{GatherOp, GatherResult};
-use crate::partition::Part;
-use crate::step::monitor::{GatherAccumulator, MonitoredTotals, Totals};
+use crate::partition::{LocalRows, Part};
+use crate::step::monitor::{GatherAccumulator, MonitoredTotals, Moves, OperatorMonitor, Totals};
 use std::ops::Range;
 
 /// How many arcs ahead a gathered value is asked for (kron-20: 5 to 10 % of a plain pull).
@@ -30,8 +31,10 @@ impl Step<'_> {
             Some(mut monitor) => {
                 let mut each: Vec<CachePadded<MonitoredTotals>> =
                     (0..threads).map(|_| CachePadded::default()).collect();
-                self.gather(op, &mut each, &monitor.thresholds());
-                each.iter().for_each(|own| monitor.settle(&own.0));
+                self.gather(op, &mut each, &monitor.thresholds(self.part));
+                monitor.settle(each.iter().map(|own| &own.0));
+                monitor.choose_gathered(self.part, self.index);
+                self.repeat_rows(op, &mut monitor);
                 self.monitor = Some(monitor);
                 sums(each.iter().map(|own| &own.0.totals))
             }
@@ -62,20 +65,51 @@ impl Step<'_> {
         let chunks = part.incoming_chunks();
         self.pool.chunks_with(each, chunks.len() - 1, |accumulator, chunk| {
             settle_all(accumulator, marks, part, chunks[chunk]..chunks[chunk + 1], |v, degree| {
-                let ahead =
-                    &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
-                let row = incoming.of(v);
-                let mut sum = 0.0;
-                for (i, &u) in row.iter().enumerate() {
-                    if let Some(&later) = ahead.get(i) {
-                        op.prefetch(view, later);
-                    }
-                    sum += op.gather(view, u);
-                }
-                op.settle(view, v, degree, sum)
+                op.settle(view, v, degree, row_sum(op, view, incoming, v))
             });
         });
     }
+
+    /// Sums the rows of chosen vertices again and settles them again, which must put the bits that are there: what a row brings is
+    /// frozen, and every layout adds in the order of the row. Where it does not, the first ones stay.
+    fn repeat_rows<O: GatherOp>(&mut self, op: &O, monitor: &mut OperatorMonitor) {
+        let (part, pool) = (self.part, self.pool);
+        let bind = self.fields.bind();
+        let view = op.bind(&bind);
+        let columns: Vec<&Column> = bind.order().into_iter().map(|slot| bind.column(slot)).collect();
+        monitor.repeat_each(pool, part.incoming(), |chosen, differs| {
+            let mut before = Vec::with_capacity(columns.len());
+            for &v in chosen {
+                before.clear();
+                before.extend(columns.iter().map(|column| column.bits(v)));
+                op.settle(view, v, part.outgoing().degree(v), row_sum(op, view, part.incoming(), v));
+                let mut is_same = true;
+                for (column, &before) in
+                    columns.iter().zip(&before).filter(|(column, before)| column.bits(v) != **before)
+                {
+                    is_same = false;
+                    column.set_bits(v, before);
+                }
+                if !is_same {
+                    differs(v);
+                }
+            }
+        });
+    }
+}
+
+/// What the arcs into `v` bring, added up in the order of its row.
+#[inline(always)]
+fn row_sum<O: GatherOp>(op: &O, view: O::View<'_>, incoming: &LocalRows, v: LocalId) -> f64 {
+    let ahead = &incoming.targets()[(incoming.begin(v, 0) as usize + AHEAD).min(incoming.targets().len())..];
+    let mut sum = 0.0;
+    for (i, &u) in incoming.of(v).iter().enumerate() {
+        if let Some(&later) = ahead.get(i) {
+            op.prefetch(view, later);
+        }
+        sum += op.gather(view, u);
+    }
+    sum
 }
 
 /// Settles the vertices of a range, in pieces short enough for plain sums. The book is copied, so that it can stay in registers.
@@ -87,13 +121,16 @@ pub(super) fn settle_all<B: GatherAccumulator>(
     range: Range<u32>,
     settle: impl Fn(LocalId, u64) -> GatherResult,
 ) {
+    let mut moves = B::Moves::none();
     for first in range.clone().step_by(B::PIECE) {
+        let piece = first..range.end.min(first + B::PIECE as u32);
         let mut own = *accumulator;
-        for v in (first..range.end.min(first + B::PIECE as u32)).map(LocalId::new) {
-            let degree = part.outgoing().degree(v);
-            own.enter(marks, part, v, degree, settle(v, degree));
+        for (place, v) in piece.clone().map(LocalId::new).enumerate() {
+            let settled = settle(v, part.outgoing().degree(v));
+            moves.put(place, settled.moved);
+            own.enter(settled);
         }
-        own.close();
+        own.close(marks, part, piece, &moves);
         *accumulator = own;
     }
 }

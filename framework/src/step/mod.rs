@@ -22,6 +22,7 @@ use crate::device::{Demands, Device, Devices};
 use crate::field::{Column, Field, FieldSpec, Fields, Kind, Value};
 use crate::frontier::{DirtySet, Frontier};
 use crate::host::Pool;
+use crate::op::Scalars;
 use crate::partition::Part;
 use crate::step::monitor::{MonitorCounts, OperatorMonitor, SharedVisitChecksum};
 use std::sync::atomic::Ordering::Relaxed;
@@ -178,13 +179,13 @@ impl<'r> Step<'r> {
         }
     }
 
-    /// An operator works on a frontier of so many owned vertices and will read about so many arcs.
-    fn consume(&mut self, vertices: u64, reads: u64) {
+    /// An operator works on a frontier of so many owned vertices, by a rule with these numbers, and will read about so many arcs.
+    fn consume(&mut self, vertices: u64, reads: u64, numbers: Scalars) {
         self.consumed = Some(self.consumed.unwrap_or(0) + vertices);
         if self.device.is_none()
             && let Some(mut monitor) = self.monitor.take()
         {
-            monitor.before_consume(self, vertices, reads);
+            monitor.before_consume(self, vertices, reads, numbers.words());
             self.monitor = Some(monitor);
         }
     }

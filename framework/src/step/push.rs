@@ -36,7 +36,7 @@ impl Step<'_> {
             return self.device_push(op);
         }
         self.frontier.apply_exchange(self.part);
-        self.consume(self.frontier.count, self.frontier.arcs);
+        self.consume(self.frontier.count, self.frontier.arcs, op.scalars());
         self.frontier.make_queue(self.part);
         let (part, frontier) = (self.part, &mut self.frontier);
         let view = op.bind(&self.fields.bind());

@@ -5,7 +5,7 @@ use crate::base::id::LocalId;
 use crate::base::tally::Tally;
 use crate::frontier::DirtySet;
 use crate::host::access::{Access, Concurrent, Sequential, vertices_of};
-use crate::op::VertexOp;
+use crate::op::{Scalars, VertexOp};
 use crate::partition::Part;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -87,7 +87,7 @@ impl Step<'_> {
             return self.device_boundary(op);
         }
         let part = self.part;
-        self.consume(part.routes().boundary().len() as u64, 0);
+        self.consume(part.routes().boundary().len() as u64, 0, Scalars::default());
         self.frontier.clear();
         self.frontier.dirty = DirtySet::Frontier;
         let view = op.bind(&self.fields.bind());

@@ -15,7 +15,9 @@ use crate::host::CachePadded;
 use crate::host::access::{Access, Bitmap, Concurrent, Sequential, append_where, vertices_of};
 use crate::op::VisitOp;
 use crate::partition::{LocalRows, Part};
-use crate::step::monitor::{NoObserver, ObserverKind, SharedVisitChecksum, VisitChecksum, VisitObserver, WithChecksum};
+use crate::step::monitor::{
+    NoObserver, ObserverKind, OperatorMonitor, SharedVisitChecksum, VisitChecksum, VisitObserver, WithChecksum,
+};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Frontiers with at most this many arcs are pushed by one thread: the others cost more than they bring, by cache lines that
@@ -47,7 +49,7 @@ impl Step<'_> {
         let pulls = visit_pulls(self.part, &self.total, self.frontier.remaining);
         // A pull reads at least one arc for each vertex that looks, and seldom many more.
         let reads = if pulls { self.frontier.arcs.min(self.part.owned() as u64) } else { self.frontier.arcs };
-        self.consume(self.frontier.count, reads);
+        self.consume(self.frontier.count, reads, op.scalars());
         let is_wide = pulls || arcs >= vertices / WIDE && arcs > ALONE_ARCS;
         if pulls {
             self.frontier.make_bitmap();
@@ -69,7 +71,8 @@ impl Step<'_> {
     fn visit_push_alone<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let (view, observer) =
+            (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref().and_then(OperatorMonitor::set_once)));
         let visits = SharedVisitChecksum::default();
         let out = &mut frontier.next_queues[0].0;
         for queue in &frontier.queues {
@@ -87,7 +90,8 @@ impl Step<'_> {
     fn visit_push<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let (view, observer) =
+            (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref().and_then(OperatorMonitor::set_once)));
         let visits = SharedVisitChecksum::default();
         let (visited, queues) = (&frontier.visited, &frontier.queues);
         let pieces = pieces(queues);
@@ -110,7 +114,8 @@ impl Step<'_> {
     fn visit_push_bits<O: VisitOp, A: Access, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let (view, observer) =
+            (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref().and_then(OperatorMonitor::set_once)));
         let visits = SharedVisitChecksum::default();
         let (visited, before) = (&frontier.visited, &frontier.bits);
         copy(visited, before);
@@ -164,7 +169,8 @@ impl Step<'_> {
     fn visit_pull<O: VisitOp, W: ObserverKind>(&mut self, op: &O) {
         let (part, frontier) = (self.part, &mut self.frontier);
         let bind = self.fields.bind();
-        let (view, observer) = (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref()));
+        let (view, observer) =
+            (op.bind(&bind), W::over(&bind, part, self.monitor.as_deref().and_then(OperatorMonitor::set_once)));
         let visits = SharedVisitChecksum::default();
         let (visited, bits, next) = (&frontier.visited, &frontier.bits, &frontier.next);
         let (outgoing, incoming) = (part.outgoing(), part.incoming());

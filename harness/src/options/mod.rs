@@ -7,7 +7,7 @@ mod reading;
 
 pub(crate) use device::DeviceChoice;
 pub(crate) use method::Method;
-pub(crate) use protection::{CHECKPOINT_INTERVAL, ProtectionArgs};
+pub(crate) use protection::{CHECKPOINT_INTERVAL, ProtectionArgs, without_effect};
 pub(crate) use reading::Reading;
 
 use clap::{Args, ValueEnum, ValueHint, value_parser};

@@ -4,6 +4,7 @@
 use super::method::Method;
 use clap::{Args, ValueEnum, ValueHint, value_parser};
 use framework::base::error::{Error, Result};
+use framework::fault_tolerance::Redundancy;
 use framework::protect::{ATTEMPTS, BUDGET, Interval, Protection, Recovery, Weights};
 use std::path::PathBuf;
 
@@ -25,7 +26,11 @@ pub(crate) struct ProtectionArgs {
     /// A vertex whose score is at least this is critical, in [0, 1]
     #[arg(short, value_name = "T", default_value_t = 0.3, allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
     pub(crate) t: f64,
-    /// Share of a superstep's arcs that repeated updates may read; 1: all that idle vertices allow [default: 0.02]
+    /// Share of a superstep's arcs that repeated updates may read; 1: all that fits [default: 0.02]
+    ///
+    /// Where a frontier is consumed, at most as many updates are repeated as vertices are inactive; where all vertices are active
+    /// (pagerank), this alone is the limit. It has no effect, nor have -a, -b and -t, on an algorithm whose updates cannot be repeated
+    /// (cc): the summary names them then.
     #[arg(long, value_name = "F", allow_negative_numbers = true, value_parser = unit, help_heading = "Protection")]
     pub(crate) redundancy_budget: Option<f64>,
     /// What happens after an error was found [default: rollback]
@@ -43,6 +48,14 @@ pub(crate) struct ProtectionArgs {
     /// Write a checkpoint every so many supersteps [default: 10]
     #[arg(long, value_name = "N", requires = "checkpoint_dir", value_parser = value_parser!(u32).range(1..), help_heading = "Protection")]
     pub(crate) checkpoint_interval: Option<u32>,
+}
+
+/// The options that can have no effect where updates are repeated like that, as the summary names them.
+pub(crate) fn without_effect(redundancy: Redundancy) -> &'static [&'static str] {
+    match redundancy {
+        Redundancy::None => &["-a", "-b", "-t", "--redundancy-budget"],
+        Redundancy::OverIncoming | Redundancy::OverOutgoing | Redundancy::OfGathers => &[],
+    }
 }
 
 /// Supersteps between checkpoints where none are given.

@@ -28,7 +28,7 @@ pub(super) fn write(out: impl Write, run: &Metadata, rank: u32, is_multi: bool, 
         writer.lane(rank, tid, lane)?;
     }
     let mut names = Names::default();
-    // Times from submission to verdict overlap, so they are in the tables only: in a lane nothing overlaps.
+    // Times from the end of a superstep to its verdict overlap, so they are in the tables only: in a lane nothing overlaps.
     let spans = recorder.spans().iter().chain(recorder.checked().filter(|span| span.stage == Stage::Validation));
     for span in spans {
         if let Some(name) = name(span.stage, is_multi) {

@@ -10,6 +10,7 @@ use crate::facts;
 use crate::instrument::Instrument;
 use crate::options::{LayoutChoice, Method, RunArgs};
 use crate::people::say;
+use crate::options::without_effect;
 use crate::progress::{RunBar, Watched, is_wanted};
 use crate::records::{
     self, DetectionRecord, GraphFacts, Metadata, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord,
@@ -408,15 +409,14 @@ impl<I: Instrument> Run<'_, I> {
             }
             if self.protection.is_on {
                 let (critical, covered) = (detection.evidence.critical, detection.evidence.covered);
-                line += &format!(
-                    "; {} of {} critical updates done again, {}",
-                    grouped(covered),
-                    grouped(critical),
-                    counted(detection.snapshots, "snapshot")
-                );
-            }
-            if !detection.is_redundant && self.protection.is_on {
-                line += "; redundancy: none";
+                let idle = without_effect(detection.redundancy);
+                line += &if idle.is_empty() {
+                    format!("; {} of {} critical updates done again", grouped(covered), grouped(critical))
+                } else {
+                    let (idle, name) = (idle.join(", "), self.entry.name);
+                    format!("; redundancy: none, nothing is scored ({idle} have no effect on {name})")
+                };
+                line += &format!(", {}", counted(detection.snapshots, "snapshot"));
             }
             if self.protection.is_on {
                 line += &format!("; waited {} for a full queue of the checker", counted(detection.queue_waits, "time"));

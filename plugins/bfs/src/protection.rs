@@ -1,5 +1,6 @@
-//! How a search is guarded: every vertex of a frontier was just reached, so all have `change(v) = 1`; the level of one is found
-//! again from the levels of the vertices with arcs into it, which are final at the boundary.
+//! How a search is guarded. `change(v) = 1 - 1 / max(1, deg)`: one neighbour at least reached the vertex, so that is the most of its
+//! neighbours that it can be the first to reach: what a wrong level could spread to. It differs between the vertices of a frontier by
+//! their degree. The level of one is found again from the levels of the vertices with arcs into it, which are final at the boundary.
 
 use crate::certificate::certify;
 use crate::fields::{LEVEL, UNREACHED};
@@ -19,8 +20,8 @@ pub(crate) struct Protection {
 }
 
 impl FaultTolerance for Protection {
-    fn change(&self) -> Change {
-        Change::Uniform(1.0)
+    fn change(&self, _: &[u64]) -> Change {
+        Change::Onward
     }
 
     fn redundancy(&self) -> Redundancy {

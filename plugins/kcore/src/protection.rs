@@ -1,5 +1,7 @@
-//! How peeling is guarded: a vertex leaves with its remaining degree at the level, so its degree is as near to k as it gets, and all
-//! have `change(v) = 1`; the neighbours it has left are counted again.
+//! How peeling is guarded. `change(v) = min(deg, k) / max(deg, k)`, `deg` being the degree in the graph and `k` the threshold below which the
+//! vertex fell, for all cores the level at which it leaves plus 1: how near its degree is to k. All that leave together have fewer than k
+//! neighbours left, but not the same degree, so that it differs between them; near k a count that is off by a little decides. The
+//! neighbours it has left are counted again.
 
 use crate::certificate::certify;
 use crate::fields::DEGREE;
@@ -19,8 +21,9 @@ pub(crate) struct Protection {
 }
 
 impl FaultTolerance for Protection {
-    fn change(&self) -> Change {
-        Change::Uniform(1.0)
+    /// The first number of the rule that peels is its level.
+    fn change(&self, numbers: &[u64]) -> Change {
+        Change::Near(1 + numbers.first().copied().unwrap_or(0))
     }
 
     fn redundancy(&self) -> Redundancy {

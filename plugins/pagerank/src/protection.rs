@@ -1,6 +1,7 @@
 //! How power iteration is guarded. `change(v) = |moved(v)| / max |moved|`, the maximum being that of the superstep before (the one
-//! under way is not over when it is asked), at most 1 and 0 at first. All vertices are active, so on host threads none is idle and no
-//! update is repeated: marks are counted only.
+//! under way is not over when it is asked), at most 1 and 0 at first. All vertices are active, so none is idle, and the budget alone
+//! says how many critical ones are done again: their rows are summed once more from the ranks of the round before, which are frozen, in
+//! the same order, and what they settle on must have the same bits.
 //!
 //! The operator is a contraction by `d` in L1 that keeps the sum at 1, in exact arithmetic. In f64 a row of `m` terms is off by at
 //! most `m * 2^-53` of its sum, a global sum in blocks of 4,096 by `(4096 + n / 4096) * 2^-53`: together below
@@ -10,7 +11,9 @@ use crate::certificate::certify;
 use crate::fields::{SHARE, divisor};
 use framework::base::error::Result;
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::{Certificate, CertificateInput, Change, CheckInput, FaultTolerance, SuperstepTotals};
+use framework::fault_tolerance::{
+    Certificate, CertificateInput, Change, CheckInput, FaultTolerance, Redundancy, SuperstepTotals,
+};
 
 /// The rules of PageRank.
 pub(crate) struct Protection {
@@ -25,8 +28,12 @@ fn rho(round: &SuperstepTotals) -> f64 {
 }
 
 impl FaultTolerance for Protection {
-    fn change(&self) -> Change {
+    fn change(&self, _: &[u64]) -> Change {
         Change::Moved
+    }
+
+    fn redundancy(&self) -> Redundancy {
+        Redundancy::OfGathers
     }
 
     fn floor(&self, vertices: usize) -> Option<f64> {

@@ -1,34 +1,39 @@
-//! What operators do beside their work in a protected run: marks and repeated updates where a frontier is consumed, checksums
-//! where vertices are visited, mass and moves where gathers settle.
+//! What operators do beside their work in a protected run: marks and repeated updates where a frontier is consumed or a gather has
+//! settled, checksums where vertices are visited, mass and moves where gathers settle.
 //!
-//! On the cpu device an inactive vertex costs no thread, so an idle lane is only a licence: at most as many updates are repeated
-//! as vertices are inactive, and at most as many arcs read as the budget's share of the round's. What is left of the
-//! budget is carried to the next superstep, so that small frontiers are covered too. Replicas read the state at the boundary
-//! before the superstep, before its update changes anything, so a clean one never differs.
+//! On the cpu device an inactive vertex costs no thread, so an idle lane is only a licence: at most as many updates of a frontier are
+//! repeated as vertices are inactive, and at most as many arcs read as the budget's share of the round's; of a gather, all of whose
+//! vertices are active, the budget alone is the limit. What is left of it is carried to the next superstep, so that small frontiers
+//! are covered too. Replicas read the state at the boundary before the superstep, which a frontier's update has not changed yet and a
+//! gather leaves as it is, so a clean one never differs.
 
 mod score;
 mod gather;
+mod visits;
 
-pub(crate) use gather::{GatherAccumulator, MonitoredTotals, Totals};
+pub(crate) use gather::{GatherAccumulator, MonitoredTotals, Moves, Totals};
 pub use score::Weights;
 pub(crate) use score::{CriticalThresholds, Score};
+use visits::term;
+pub(crate) use visits::{
+    NoObserver, ObserverKind, SetOnceField, SharedVisitChecksum, VisitChecksum, VisitObserver, WithChecksum,
+};
 
 use crate::base::checksum::mix;
 use crate::base::error::Result;
 use crate::base::id::LocalId;
 use crate::base::probe::{OpenRange, RangeHooks, Stage};
 use crate::base::sum::Sum;
-use crate::device::{GatherMarks, GuardTerms, Replicas, Summary, word};
+use crate::device::{CriticalDegrees, GatherMarks, GuardTerms, Replicas, Summary, word};
 use crate::fault_tolerance::{Change, FaultTolerance, Redundancy};
-use crate::field::State;
-use crate::field::{Bind, Column, Fields, Value};
-use crate::host::CachePadded;
-use crate::host::access::{at, vertices_of};
+use crate::field::{Fields, State};
+use crate::host::access::{Bitmap, vertices_of};
+use crate::host::{CachePadded, Pool};
 use crate::partition::{LocalRows, Part};
 use crate::step::Step;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Replicas with at most this many arcs are done by one thread: they only read, so a few microseconds' worth is enough to share.
 const ALONE_ARCS: u64 = 2_048;
@@ -36,6 +41,8 @@ const ALONE_ARCS: u64 = 2_048;
 const ALONE_VERTICES: u64 = 8_192;
 /// Vertices that a thread repeats at once.
 const PIECE: usize = 64;
+/// Words of a frontier that a thread looks at at once.
+const WORDS: usize = 256;
 /// Critical vertices passed over in a row because they cost more than is left of the budget.
 const PASSED_MAX: u32 = 64;
 
@@ -59,6 +66,66 @@ pub(crate) struct OperatorMonitor {
     least_changes: Vec<f64>,
     /// Who is told of scoring as it happens.
     pub(crate) ranges: Option<&'static RangeHooks>,
+    /// The owned vertices that are critical, where that is the same in all frontiers.
+    marks: Option<Bitmap>,
+    /// Those that the last gather marked.
+    gathered: Option<Bitmap>,
+}
+
+/// Which vertices of a frontier are critical.
+#[derive(Clone, Copy)]
+struct Critical<'a> {
+    score: &'a Score,
+    degrees: CriticalDegrees,
+    /// The same as bits, if they are kept.
+    marks: Option<&'a Bitmap>,
+    part: &'a Part,
+}
+
+impl Critical<'_> {
+    #[inline(always)]
+    fn has(&self, v: LocalId) -> bool {
+        self.marks.map_or_else(|| self.degrees.has(self.score.degree(self.part, v)), |marks| marks.has(v))
+    }
+
+    /// How many of the frontier's `vertices` are.
+    fn count(&self, step: &Step<'_>, vertices: u64) -> u64 {
+        if self.degrees.has_all() || self.degrees.has_none() {
+            return if self.degrees.has_all() { vertices } else { 0 };
+        }
+        let count = AtomicU64::new(0);
+        // Relaxed: read after the region.
+        let add = |some: u64| _ = count.fetch_add(some, Relaxed);
+        let of_list = |list: &[LocalId]| list.iter().map(|&v| u64::from(self.has(v))).sum::<u64>();
+        let of_words = |first: usize, words: &[AtomicU64]| match self.marks {
+            Some(marks) => {
+                let both = words.iter().zip(&marks.words()[first..]);
+                both.map(|(word, marks)| u64::from((word.load(Relaxed) & marks.load(Relaxed)).count_ones()))
+                    .sum::<u64>()
+            }
+            None => {
+                let vertices =
+                    words.iter().zip(first..).flat_map(|(word, place)| vertices_of(place, word.load(Relaxed)));
+                vertices.map(|v| u64::from(self.has(v))).sum()
+            }
+        };
+        let is_alone = vertices <= ALONE_VERTICES || step.pool.threads() == 1;
+        match (step.frontier.words(self.part), is_alone) {
+            (Some(words), true) => add(of_words(0, words)),
+            (Some(words), false) => {
+                let pieces: Vec<&[AtomicU64]> = words.chunks(WORDS).collect();
+                step.pool.chunks(pieces.len(), |_, piece| add(of_words(piece * WORDS, pieces[piece])));
+            }
+            (None, true) => step.frontier.queues.iter().for_each(|queue| add(of_list(&queue.0))),
+            (None, false) => {
+                let queues = step.frontier.queues.iter();
+                let pieces: Vec<&[LocalId]> =
+                    queues.flat_map(|queue| queue.0.chunks(ALONE_VERTICES as usize)).collect();
+                step.pool.chunks(pieces.len(), |_, piece| add(of_list(pieces[piece])));
+            }
+        }
+        count.into_inner()
+    }
 }
 
 /// What may still be repeated.
@@ -80,6 +147,31 @@ impl RemainingBudget<'_> {
     fn has_any(&self) -> bool {
         self.vertices > 0 && *self.arcs >= 1.0
     }
+
+    /// Takes what fits of the wanted vertices whose bits are set, from a place on that changes with the superstep.
+    fn take_in_turn(
+        &mut self,
+        words: &[AtomicU64],
+        index: u64,
+        is_wanted: impl Fn(LocalId) -> bool,
+        rows: &LocalRows,
+        chosen: &mut Vec<LocalId>,
+    ) {
+        if !self.has_any() {
+            return;
+        }
+        let skip = (mix(0, index) % words.len().max(1) as u64) as usize;
+        let places = (skip..words.len()).chain(0..skip);
+        let mut passed = 0;
+        let _ = places.flat_map(|word| vertices_of(word, words[word].load(Relaxed))).all(|v| {
+            if is_wanted(v) {
+                let is_taken = self.takes(rows.degree(v));
+                passed = if is_taken { 0 } else { passed + 1 };
+                chosen.extend(is_taken.then_some(v));
+            }
+            self.has_any() && passed < PASSED_MAX
+        });
+    }
 }
 
 /// A number below 2^32 for a vertex and a superstep.
@@ -98,13 +190,6 @@ fn append_drawn<'q>(
     queues.into_iter().for_each(|queue| drawn.extend(queue.iter().filter(|v| is_drawn(v))));
 }
 
-/// The set-once field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SetOnceField {
-    pub(crate) slot: usize,
-    pub(crate) initial: u64,
-}
-
 /// What was seen in one superstep.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct MonitorCounts {
@@ -118,8 +203,8 @@ pub(crate) struct MonitorCounts {
     /// The least value settled on, where there is a floor.
     pub(crate) below: u64,
     pub(crate) largest: f64,
-    /// When vertices were marked.
-    pub(crate) marking: Option<(Instant, Instant)>,
+    /// How long scoring, marking and choosing took.
+    pub(crate) marking: Duration,
 }
 
 impl OperatorMonitor {
@@ -129,6 +214,7 @@ impl OperatorMonitor {
         budget: f64,
         fields: &Fields,
         part: &Part,
+        pool: &Pool,
     ) -> OperatorMonitor {
         let once = rules.set_once().map(|field| field.spec()).and_then(|spec| {
             let slot = fields.specs().iter().position(|own| own.name == spec.name)?;
@@ -136,90 +222,107 @@ impl OperatorMonitor {
         });
         let floor = rules.floor(part.graph_vertices()).unwrap_or(f64::NEG_INFINITY);
         let (counts, chosen) = (MonitorCounts::default(), Vec::new());
-        let least_changes = if rules.change() == Change::Moved { score.least_changes() } else { Vec::new() };
+        // The same for every frontier, so that a bit says it.
+        let is_fixed = rules.change(&[]) == Change::Onward;
+        let marks = is_fixed.then(|| score.marks(part, pool, score.critical_degrees(Change::Onward)));
+        let allowance = 0.0;
+        let (largest, least_changes, gathered) = (0.0, Vec::new(), None);
         OperatorMonitor {
             rules,
             score,
             budget,
-            allowance: 0.0,
+            allowance,
             once,
             sum: 0,
             floor,
-            largest: 0.0,
+            largest,
             counts,
             chosen,
             least_changes,
+            marks,
+            gathered,
             ranges: None,
         }
+    }
+
+    /// The degrees at which vertices of a frontier that a rule with these numbers consumes are critical.
+    pub(crate) fn critical_degrees(&self, numbers: &[u64]) -> CriticalDegrees {
+        match self.rules.redundancy() {
+            Redundancy::OverIncoming | Redundancy::OverOutgoing => {
+                self.score.critical_degrees(self.rules.change(numbers))
+            }
+            Redundancy::None | Redundancy::OfGathers => CriticalDegrees::default(),
+        }
+    }
+
+    /// A superstep may read so many arcs: what replicas may read grows.
+    fn allow(&mut self, reads: u64) {
+        self.allowance = if self.budget >= 1.0 { f64::INFINITY } else { self.allowance + self.budget * reads as f64 };
     }
 
     pub(crate) fn set_once(&self) -> Option<SetOnceField> {
         self.once
     }
 
-    /// An operator is about to consume a frontier and to read about `reads` arcs for it.
-    pub(crate) fn before_consume(&mut self, step: &Step<'_>, vertices: u64, reads: u64) {
-        let over = self.rules.redundancy();
-        let Change::Uniform(change) = self.rules.change() else { return };
-        if over == Redundancy::None {
+    /// An operator is about to consume a frontier, by a rule with these numbers, and to read about `reads` arcs for it.
+    pub(crate) fn before_consume(&mut self, step: &Step<'_>, vertices: u64, reads: u64, numbers: &[u64]) {
+        let part = step.part;
+        let rows = match self.rules.redundancy() {
+            Redundancy::OverIncoming => part.incoming(),
+            Redundancy::OverOutgoing => part.outgoing(),
+            Redundancy::None | Redundancy::OfGathers => return,
+        };
+        let begin = Instant::now();
+        let range = OpenRange::begin(self.ranges, Stage::ScoreAndMark);
+        let busy = step.consumed().min(part.owned() as u64) + self.counts.assigned;
+        let capacity = (part.owned() as u64).saturating_sub(busy);
+        self.allow(reads);
+        self.chosen.clear();
+        let (score, marks) = (self.score, self.marks.take());
+        let critical = Critical { score: &score, degrees: self.critical_degrees(numbers), marks: marks.as_ref(), part };
+        let count = critical.count(step, vertices);
+        self.counts.critical += count;
+        if count > 0 {
+            self.choose(step, rows, vertices, critical, capacity);
+        }
+        self.marks = marks;
+        drop(range);
+        self.counts.marking += begin.elapsed();
+        let (rules, state, index) = (Arc::clone(&self.rules), State::of(&step.fields), step.index);
+        self.repeat_each(step.pool, rows, |chosen, differs| rules.repeat(part, state, index, chosen, differs));
+    }
+
+    /// A gather has settled and marked its vertices: some of those are chosen. All are active, so the budget alone is the limit.
+    pub(crate) fn choose_gathered(&mut self, part: &Part, index: u32) {
+        self.chosen.clear();
+        if self.rules.redundancy() != Redundancy::OfGathers {
             return;
         }
         let begin = Instant::now();
-        let range = OpenRange::begin(self.ranges, Stage::ScoreAndMark);
-        let part = step.part;
-        let rows = if over == Redundancy::OverIncoming { part.incoming() } else { part.outgoing() };
-        let least = self.score.least_degree(change);
-        let busy = step.consumed().min(part.owned() as u64) + self.counts.assigned;
-        let capacity = (part.owned() as u64).saturating_sub(busy);
-        self.allowance += self.budget * reads as f64;
-        if self.budget >= 1.0 {
-            self.allowance = f64::INFINITY;
-        }
-        let critical = if least == 0 {
-            vertices
-        } else {
-            let mut count = 0;
-            step.frontier.for_each_owned(part, |v| count += u64::from(self.score.reaches(part, v, least)));
-            count
-        };
-        self.counts.critical += critical;
-        self.chosen.clear();
-        if critical > 0 {
-            self.choose(step, rows, vertices, least, capacity);
-        }
-        drop(range);
-        self.counts.marking = Some((self.counts.marking.map_or(begin, |(first, _)| first), Instant::now()));
-        if !self.chosen.is_empty() {
-            self.repeat(step, rows);
-        }
+        let _range = OpenRange::begin(self.ranges, Stage::ScoreAndMark);
+        self.allow(part.incoming().arcs());
+        let Some(marks) = &self.gathered else { return };
+        let mut left = RemainingBudget { vertices: u64::MAX, arcs: &mut self.allowance };
+        left.take_in_turn(marks.words(), u64::from(index), |_| true, part.incoming(), &mut self.chosen);
+        self.counts.marking += begin.elapsed();
     }
 
     /// Chooses critical vertices until capacity or budget is used up: the same ones whatever the order of queues, so that runs on the
     /// same threads and ranks agree. Bits are in order; queues are not, so of those a share is drawn by number and sorted.
-    fn choose(&mut self, step: &Step<'_>, rows: &LocalRows, vertices: u64, least: u64, capacity: u64) {
+    fn choose(&mut self, step: &Step<'_>, rows: &LocalRows, vertices: u64, critical: Critical<'_>, capacity: u64) {
         if self.allowance < 1.0 || capacity == 0 {
             return;
         }
-        let (score, part, index) = (self.score, step.part, u64::from(step.index));
-        let (chosen, mut passed) = (&mut self.chosen, 0);
+        let (part, index) = (step.part, u64::from(step.index));
+        let chosen = &mut self.chosen;
         let mut left = RemainingBudget { vertices: capacity, arcs: &mut self.allowance };
         if let Some(words) = step.frontier.words(part) {
-            let skip = (mix(0, index) % words.len().max(1) as u64) as usize;
-            let places = (skip..words.len()).chain(0..skip);
-            let _ = places.flat_map(|word| vertices_of(word, words[word].load(Relaxed))).all(|v| {
-                if score.reaches(part, v, least) {
-                    let is_taken = left.takes(rows.degree(v));
-                    passed = if is_taken { 0 } else { passed + 1 };
-                    chosen.extend(is_taken.then_some(v));
-                }
-                left.has_any() && passed < PASSED_MAX
-            });
-            return;
+            return left.take_in_turn(words, index, |v| critical.has(v), rows, chosen);
         }
         let by_arcs = *left.arcs / step.frontier.arcs.max(1) as f64;
         let share = by_arcs.min(capacity as f64 / vertices as f64).min(1.0);
         let below = (share * 2f64.powi(32)) as u64;
-        let is_drawn = |v: &LocalId| draw(index, *v) < below && score.reaches(part, *v, least);
+        let is_drawn = |v: &LocalId| draw(index, *v) < below && critical.has(*v);
         let queues = step.frontier.queues.iter().map(|queue| &queue.0[..]);
         if vertices <= ALONE_VERTICES || step.pool.threads() == 1 {
             append_drawn(queues, chosen, is_drawn);
@@ -236,26 +339,35 @@ impl OperatorMonitor {
         chosen.retain(|&v| left.takes(rows.degree(v)));
     }
 
-    fn repeat(&mut self, step: &Step<'_>, rows: &LocalRows) {
-        let (part, index, state) = (step.part, step.index, State::of(&step.fields));
-        let (rules, chosen) = (&*self.rules, &self.chosen);
+    /// Repeats the updates of what was chosen, which read these rows; `repeat` hands over those that differ.
+    pub(crate) fn repeat_each(
+        &mut self,
+        pool: &Pool,
+        rows: &LocalRows,
+        repeat: impl Fn(&[LocalId], &mut dyn FnMut(LocalId)) + Sync,
+    ) {
+        let chosen = &self.chosen;
+        if chosen.is_empty() {
+            return;
+        }
         let (count, first) = (AtomicU64::new(0), AtomicU32::new(u32::MAX));
         let differs = |v: LocalId| {
             count.fetch_add(1, Relaxed);
             first.fetch_min(v.number(), Relaxed);
         };
         let arcs: u64 = chosen.iter().map(|&v| rows.degree(v)).sum();
-        if arcs <= ALONE_ARCS || step.pool.threads() == 1 {
-            rules.repeat(part, state, index, chosen, &mut { differs });
+        if arcs <= ALONE_ARCS || pool.threads() == 1 {
+            repeat(chosen, &mut { differs });
         } else {
             let pieces: Vec<&[LocalId]> = chosen.chunks(PIECE).collect();
-            step.pool.chunks(pieces.len(), |_, piece| {
-                rules.repeat(part, state, index, pieces[piece], &mut |v| differs(v));
-            });
+            pool.chunks(pieces.len(), |_, piece| repeat(pieces[piece], &mut |v| differs(v)));
         }
         self.counts.assigned += chosen.len() as u64;
-        self.counts.differing += count.into_inner();
-        self.counts.first_differing = self.counts.first_differing.or(part.vertex(first.into_inner()));
+        let differing = count.into_inner();
+        if differing > 0 {
+            self.counts.differing += differing;
+            self.counts.first_differing = self.counts.first_differing.or(Some(LocalId::new(first.into_inner())));
+        }
     }
 
     /// What a visit wrote down.
@@ -276,16 +388,15 @@ impl OperatorMonitor {
     /// How the operators on a device are guarded.
     pub(crate) fn terms(&self, is_timed: bool) -> GuardTerms {
         let over = self.rules.redundancy();
-        let replicas = match self.rules.change() {
-            Change::Uniform(change) if over != Redundancy::None => Some(Replicas {
-                over_incoming: over == Redundancy::OverIncoming,
-                least_degree: self.score.least_degree(change),
-                both: self.score.counts_both(),
-                budget: self.budget,
-            }),
-            _ => None,
-        };
-        GuardTerms { once: self.once.map(|once| (once.slot, once.initial)), replicas, is_timed }
+        let is_over_rows = matches!(over, Redundancy::OverIncoming | Redundancy::OverOutgoing);
+        let over_incoming = over == Redundancy::OverIncoming;
+        GuardTerms {
+            once: self.once.map(|once| (once.slot, once.initial)),
+            replicas: is_over_rows.then(|| Replicas { over_incoming, both: self.score.counts_both() }),
+            repeats_gathers: over == Redundancy::OfGathers,
+            budget: self.budget,
+            is_timed,
+        }
     }
 
     /// How a gather on a device counts marks.
@@ -300,10 +411,9 @@ impl OperatorMonitor {
             let number = u32::try_from(!words[place]).ok();
             if words[place] == 0 { None } else { number.and_then(|number| part.vertex(number)) }
         };
-        let always = if self.rules.change() == Change::Moved { self.score.always() } else { 0 };
         self.sum = self.sum.wrapping_add(words[word::VISITED]);
         let counts = &mut self.counts;
-        counts.critical = words[word::CRITICAL].wrapping_add(always);
+        counts.critical = words[word::CRITICAL];
         (counts.assigned, counts.below) = (words[word::ASSIGNED], words[word::BELOW]);
         (counts.differing, counts.first_differing) = (words[word::DIFFERING], first(word::FIRST_DIFFERING));
         (counts.set_twice, counts.first_twice) = (words[word::SET_TWICE], first(word::FIRST_TWICE));
@@ -311,161 +421,38 @@ impl OperatorMonitor {
         counts.mass = Sum::from_bits([words[word::MASS], words[word::MASS + 1]]).value();
     }
 
-    /// What a gather's vertices must move by to be critical; those that are critical however little they move are counted here.
-    pub(crate) fn thresholds(&mut self) -> CriticalThresholds<'_> {
-        if self.rules.change() == Change::Moved {
-            self.counts.critical += self.score.always();
+    /// What a gather's vertices must move by to be critical.
+    pub(crate) fn thresholds(&mut self, part: &Part) -> CriticalThresholds<'_> {
+        let (score, whole) = (self.score, self.whole());
+        if self.least_changes.is_empty() {
+            self.least_changes = score.least_changes();
         }
-        CriticalThresholds { score: self.score, by_degree: &self.least_changes, whole: self.whole() }
+        let marks = self.gathered.get_or_insert_with(|| Bitmap::new(part.owned()));
+        CriticalThresholds { score, by_degree: &self.least_changes, whole, marks }
     }
 
-    /// The move that counts as a change of 1; infinite where moves do not count.
+    /// The move that counts as a change of 1: infinite where nothing moved before, so that none does, and no number where moves are not
+    /// scored at all.
     fn whole(&self) -> f64 {
-        let counts = self.rules.change() == Change::Moved && self.largest > 0.0;
-        if counts { self.largest } else { f64::INFINITY }
-    }
-
-    /// Takes in what a thread's book of a gather says.
-    pub(crate) fn settle(&mut self, accumulator: &MonitoredTotals) {
-        self.counts.mass += accumulator.mass;
-        self.counts.below += u64::from(accumulator.low < self.floor);
-        self.counts.critical += accumulator.raised;
-        self.counts.largest = self.counts.largest.max(accumulator.largest);
-    }
-}
-
-impl SetOnceField {
-    fn term_unless_initial(self, v: LocalId, bits: u64) -> u64 {
-        if bits == self.initial { 0 } else { term(v, bits) }
-    }
-
-    /// The values of the field's column.
-    fn values(self, column: &Column) -> &[AtomicU32] {
-        u32::atoms(column).expect("a set-once field holds u32")
-    }
-
-    /// The checksum over owned vertices that are not at their initial value.
-    pub(crate) fn recount(self, fields: &Fields, part: &Part) -> u64 {
-        let values = &self.values(fields.column(self.slot))[..part.owned()];
-        let terms = (0u32..).zip(values).map(|(v, value)| (LocalId::new(v), u64::from(value.load(Relaxed))));
-        terms.fold(0u64, |sum, (v, bits)| sum.wrapping_add(self.term_unless_initial(v, bits)))
-    }
-}
-
-/// The term of a set-once value: an odd weight, linear in the place, times a one-to-one hash of the value. So one wrong value always
-/// shows, several cancel only where their places and values match crosswise, and equal values of many vertices cost an addition each.
-#[inline(always)]
-fn term(v: LocalId, bits: u64) -> u64 {
-    weight(v).wrapping_mul(hashed(bits))
-}
-
-#[inline(always)]
-fn weight(v: LocalId) -> u64 {
-    2 * u64::from(v.number()) + 1
-}
-
-#[inline(always)]
-fn hashed(bits: u64) -> u64 {
-    mix(0, bits)
-}
-
-/// Whether visits are watched: chosen once a call, compiled apart.
-pub(crate) trait ObserverKind {
-    type Over<'a>: VisitObserver;
-    fn over<'a>(bind: &Bind<'a>, part: &Part, monitor: Option<&OperatorMonitor>) -> Self::Over<'a>;
-}
-
-/// Looks at vertices that were just visited.
-pub(crate) trait VisitObserver: Copy + Sync {
-    const OBSERVES: bool;
-    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut VisitChecksum);
-}
-
-/// What one thread saw: the checksum of the values set.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct VisitChecksum {
-    sum: u64,
-    /// Weights of the latest vertices, which all have this value.
-    weights: u64,
-    value: u32,
-}
-
-impl VisitChecksum {
-    #[inline(always)]
-    fn add(&mut self, v: LocalId, value: u32) {
-        if value != self.value {
-            *self = VisitChecksum { sum: self.sum(), weights: 0, value };
-        }
-        self.weights = self.weights.wrapping_add(weight(v));
-    }
-
-    fn sum(&self) -> u64 {
-        self.sum.wrapping_add(self.weights.wrapping_mul(hashed(self.value.into())))
-    }
-}
-
-/// What all saw.
-#[derive(Default)]
-pub(crate) struct SharedVisitChecksum {
-    sum: AtomicU64,
-}
-
-impl SharedVisitChecksum {
-    #[inline(always)]
-    pub(crate) fn add<S: VisitObserver>(&self, own: &VisitChecksum) {
-        if S::OBSERVES {
-            self.sum.fetch_add(own.sum(), Relaxed);
+        match self.rules.change(&[]) {
+            Change::Moved if self.largest > 0.0 => self.largest,
+            Change::Moved => f64::INFINITY,
+            Change::None | Change::Onward | Change::Near(_) => f64::NAN,
         }
     }
-}
 
-/// Nobody looks.
-#[derive(Clone, Copy)]
-pub(crate) struct NoObserver;
-
-impl ObserverKind for NoObserver {
-    type Over<'a> = NoObserver;
-    #[inline(always)]
-    fn over<'a>(_: &Bind<'a>, _: &Part, _: Option<&OperatorMonitor>) -> NoObserver {
-        NoObserver
-    }
-}
-
-impl VisitObserver for NoObserver {
-    const OBSERVES: bool = false;
-    #[inline(always)]
-    fn look(self, _: impl Iterator<Item = LocalId>, _: &mut VisitChecksum) {}
-}
-
-/// The set-once field is looked at after a visit.
-pub(crate) struct WithChecksum;
-
-#[derive(Clone, Copy)]
-pub(crate) struct ChecksumObserver<'a> {
-    values: &'a [AtomicU32],
-    ghost_base: u32,
-}
-
-impl ObserverKind for WithChecksum {
-    type Over<'a> = ChecksumObserver<'a>;
-    fn over<'a>(bind: &Bind<'a>, part: &Part, monitor: Option<&OperatorMonitor>) -> ChecksumObserver<'a> {
-        let values =
-            monitor.and_then(OperatorMonitor::set_once).map_or(&[][..], |once| once.values(bind.column(once.slot)));
-        // Without values there is nothing to look at, as at a ghost.
-        ChecksumObserver { values, ghost_base: if values.is_empty() { 0 } else { part.ghost_base() } }
-    }
-}
-
-impl VisitObserver for ChecksumObserver<'_> {
-    const OBSERVES: bool = true;
-    /// Only after: a load before would wait for memory that the visit merely writes, and what it overwrites does no harm.
-    #[inline(always)]
-    fn look(self, visited: impl Iterator<Item = LocalId>, visits: &mut VisitChecksum) {
-        let mut own = *visits;
-        for v in visited.filter(|v| v.number() < self.ghost_base) {
-            own.add(v, at(self.values, v).load(Relaxed));
+    /// Takes in what the threads' books of a gather say. Scoring took the share of the gather that it took of the threads' time.
+    pub(crate) fn settle<'b>(&mut self, books: impl ExactSizeIterator<Item = &'b MonitoredTotals>) {
+        let threads = books.len() as u32;
+        let mut scoring = Duration::ZERO;
+        for accumulator in books {
+            self.counts.mass += accumulator.mass();
+            self.counts.below += u64::from(accumulator.low < self.floor);
+            self.counts.critical += accumulator.critical;
+            self.counts.largest = self.counts.largest.max(accumulator.largest);
+            scoring += accumulator.scoring();
         }
-        *visits = own;
+        self.counts.marking += scoring / threads.max(1);
     }
 }
 
@@ -480,31 +467,5 @@ impl Step<'_> {
         }
         self.monitor = Some(Box::new(monitor));
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn visits_add_up_to_their_terms_and_one_wrong_value_shows(
-            values in prop::collection::vec(0u32..4, 1..200),
-            place in any::<prop::sample::Index>(),
-            flip in 1u32..,
-        ) {
-            let mut visits = VisitChecksum::default();
-            (0..).map(LocalId::new).zip(&values).for_each(|(v, &value)| visits.add(v, value));
-            let sum = |values: &[u32]| {
-                let terms = (0..).map(LocalId::new).zip(values).map(|(v, &value)| term(v, value.into()));
-                terms.fold(0u64, u64::wrapping_add)
-            };
-            prop_assert_eq!(visits.sum(), sum(&values));
-            let mut struck = values.clone();
-            struck[place.index(values.len())] ^= flip;
-            prop_assert_ne!(visits.sum(), sum(&struck));
-        }
     }
 }

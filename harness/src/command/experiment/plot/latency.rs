@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "latency";
 /// What one rank's checker did in one superstep of one attempt.
 #[derive(Clone, Copy, Default)]
 struct Verdict {
-    /// From the submission of the summary to its verdict.
+    /// From the end of the superstep to the verdict on its summary.
     latency_ms: f64,
     /// Of that, the checker at work.
     validation_ms: f64,
