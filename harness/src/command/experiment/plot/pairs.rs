@@ -224,7 +224,10 @@ fn drawn(rows: &[Row<'_>], fit: &dyn Fn(&String) -> Option<String>) -> Canvas {
     let all = || rows.iter().flat_map(|row| &row.totals);
     let low = all().map(|(_, pct)| ratio(pct.low)).fold(-0.5, f64::min).floor();
     let high = all().map(|(_, pct)| ratio(pct.high)).fold(0.5, f64::max).ceil();
-    let (left, right) = (410.0, WIDTH - 240.0);
+    // Marks are whole steps from 1x, which is always one of them.
+    let step = ((high - low) / 10.0).ceil().max(1.0);
+    let low = (low / step).floor() * step;
+    let (left, right) = (410.0, WIDTH - 250.0);
     let place = |exponent: f64| left + (exponent - low) / (high - low) * (right - left);
     let mut canvas = Canvas::new();
     canvas.text("ink", 20.0, (24.0, 34.0), Anchor::Start, "Time against the baseline");
@@ -250,7 +253,6 @@ fn drawn(rows: &[Row<'_>], fit: &dyn Fn(&String) -> Option<String>) -> Canvas {
         }
         y += 22.0;
     }
-    let step = ((high - low) / 10.0).ceil().max(1.0);
     let mut exponent = low;
     while exponent <= high {
         let class = if exponent == 0.0 { "axis" } else { "grid" };
@@ -273,7 +275,10 @@ fn drawn(rows: &[Row<'_>], fit: &dyn Fn(&String) -> Option<String>) -> Canvas {
             // The two totals of a pair stand one above the other.
             let at = y + if *colour == 0 { -5.0 } else { 5.0 };
             if *colour == 0 {
-                let words = format!("{:+.1} % [{:+.1}, {:+.1}]", pct.median, pct.low, pct.high);
+                // No decimals where they would not fit beside the plot and say nothing.
+                let decimals = usize::from(pct.high.abs() < 1000.0);
+                let [median, low, high] = [pct.median, pct.low, pct.high].map(|pct| format!("{pct:+.decimals$}"));
+                let words = format!("{median} % [{low}, {high}]");
                 canvas.text("faint", 13.0, (right + 12.0, y + 4.0), Anchor::Start, &words);
             }
             canvas.line(&format!("l{colour}"), (place(ratio(pct.low)), at), (place(ratio(pct.high)), at));
