@@ -8,9 +8,9 @@ use crate::answer_file;
 use crate::device::Chosen;
 use crate::facts;
 use crate::instrument::Instrument;
+use crate::options::without_effect;
 use crate::options::{LayoutChoice, Method, RunArgs};
 use crate::people::say;
-use crate::options::without_effect;
 use crate::progress::{RunBar, Watched, is_wanted};
 use crate::records::{
     self, DetectionRecord, GraphFacts, Metadata, RankTimingRecord, ResultRecord, SCHEMA_VERSION, TimingRecord,
@@ -24,7 +24,6 @@ use framework::base::error::{Error, Result};
 use framework::base::format::{bytes, counted, grouped};
 use framework::base::id::Rank;
 use framework::base::verdict::Verdict;
-use framework::fault_tolerance::Redundancy;
 use framework::graph::{Graph, View};
 use framework::protect::{Certified, CheckpointSet, Detection, Interval, Protection, Recovery, snapshot_bytes};
 use framework::step::Layout;
@@ -129,10 +128,6 @@ pub(crate) fn run<I: Instrument>(
     let weights: Vec<_> = weights.map(|id| format!("-{id}")).collect();
     if !weights.is_empty() && !protection.is_on {
         say(&format!("note     {} had no effect: the run was not protected", weights.join(", ")));
-    }
-    let has_budget = protection.is_on && options.protection.redundancy_budget.is_some();
-    if has_budget && algorithm.protection().is_some_and(|rules| rules.redundancy() == Redundancy::None) {
-        say(&format!("note     --redundancy-budget had no effect: {} has no updates that can be repeated", entry.name));
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
