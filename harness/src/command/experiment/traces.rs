@@ -151,9 +151,10 @@ fn check_activity(row: &ActivityRow) -> Result<(), String> {
     if (said - idle).abs() > 0.001 {
         return Err(format!("iteration {at}: reusable_idle_pct is {said}, but the counts give {idle:.4}"));
     }
-    if row.redundant_tasks_assigned > row.critical_vertices
-        || row.redundant_tasks_assigned > row.inactive_valid_threads + row.tail_threads
-    {
+    // Where every vertex is active nothing is idle, and the arcs that the budget allows are the capacity (`redundancy: budget`).
+    let is_by_budget = row.work_vertices > 0 && row.active_vertices == row.work_vertices;
+    let idle = if is_by_budget { u64::MAX } else { row.inactive_valid_threads + row.tail_threads };
+    if row.redundant_tasks_assigned > row.critical_vertices || row.redundant_tasks_assigned > idle {
         return Err(format!("iteration {at}: more redundant tasks than critical vertices or idle threads"));
     }
     Ok(())
