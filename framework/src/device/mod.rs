@@ -1,7 +1,7 @@
 //! What a device must be able to do for a rank, as traits: run operators, keep fields and frontier, exchange ghosts, guard itself.
 //!
 //! The host's threads need none of this: there an operator is a loop over the fields in host memory ([`crate::step`]). Any other device
-//! holds the rank's state in its own memory behind a [`Device`]; steps, exchange, protection and fault injection name only these
+//! holds the rank's state in its own memory behind a `Device`; steps, exchange, protection and fault injection name only these
 //! traits, never the device. [`crate::cuda`] implements them.
 //! An error of an operator stays with the device: what follows does nothing, and the driver finds it after the superstep.
 

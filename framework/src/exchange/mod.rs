@@ -3,7 +3,7 @@
 //! Only what changed is sent, packed: `[form u8][values]` where form says how places are named. Full: every place of the
 //! route, in order, without names. Bitmap: one bit a place. Sparse: a 4-byte place before each value. The shortest is taken, so
 //! a message costs at most `min(n, k * 4, n / 8)` bytes beside its k values. With one rank nothing happens. In a protected run every
-//! message, empty ones too, ends in a sequence number and a hash ([`checksum`]), so that one lost, repeated or changed is noticed before it is used.
+//! message, empty ones too, ends in a sequence number and a hash (`checksum.rs`), so that one lost, repeated or changed is noticed before it is used.
 
 mod checksum;
 mod vote;

@@ -202,7 +202,7 @@ pub struct CertificateInput<'a> {
 pub struct Certificate {
     /// Whether the rules hold.
     pub verdict: Verdict,
-    /// [`answer_sum`] over the answer of the owned vertices, as the check read it: what is gathered must have the sum of all ranks'.
+    /// [`answer_sum`](crate::base::checksum::answer_sum) over the answer of the owned vertices, as the check read it: what is gathered must have the sum of all ranks'.
     pub answer_sum: u64,
     /// What is proved of the answer where it is a number: it lies within so much of the truth, in L1. The same on all ranks.
     pub bound: Option<f64>,
