@@ -1,6 +1,6 @@
 // The framework's own kernels: clearing, filling, the frontier from one form to the other, and packing for ghost exchange.
 #include "guard.cuh"
-#include "mail.cuh"
+#include "messages.cuh"
 
 // Clears the tally and the lengths whose bits are set in `lengths`.
 extern "C" __global__ void __launch_bounds__(BLOCK) framework_clear(Report* report, u32 clears_tally, u32 lengths) {
@@ -237,7 +237,7 @@ framework_put(const u32* vertices, const u64* values, u32 count, const Columns c
 }
 GK_KERNEL(framework_put)
 
-// ---- Exchange between devices (mail.cuh)
+// ---- Exchange between devices (messages.cuh)
 
 // Listed ghosts send their offers to their owners.
 extern "C" __global__ void __launch_bounds__(BLOCK)

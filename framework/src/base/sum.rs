@@ -2,7 +2,7 @@
 //!
 //! Each term is split against two fixed grids, and the parts on one grid add up without rounding. Exact splitting holds while
 //! every term is at most 8 and the total at most 16 in magnitude; terms are rounded at 2^-69, so a sum of n terms is off by at
-//! most n * 2^-69 plus its own last bit. Larger terms (a struck value, say) still give a number, or infinity or NaN, but then
+//! most n * 2^-69 plus its own last bit. Larger terms (a corrupt value, say) still give a number, or infinity or NaN, but then
 //! the order can show.
 //!
 //! Source: Demmel, Nguyen, "Fast Reproducible Floating-Point Summation", ARITH 2013.
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struck_term_shows() {
+    fn a_corrupt_term_shows() {
         assert!([1.0, f64::NAN].into_iter().collect::<Sum>().value().is_nan());
         assert!(![1.0, f64::INFINITY].into_iter().collect::<Sum>().value().is_finite());
     }

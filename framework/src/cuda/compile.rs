@@ -28,7 +28,7 @@ const HEADERS: [(&str, &str); 9] = [
     ("machine.cuh", include_str!("../../../kernels/machine.cuh")),
     ("state.cuh", include_str!("../../../kernels/state.cuh")),
     ("block.cuh", include_str!("../../../kernels/block.cuh")),
-    ("mail.cuh", include_str!("../../../kernels/mail.cuh")),
+    ("messages.cuh", include_str!("../../../kernels/messages.cuh")),
     ("sum.cuh", include_str!("../../../kernels/sum.cuh")),
     ("guard.cuh", include_str!("../../../kernels/guard.cuh")),
     ("arcs.cuh", include_str!("../../../kernels/arcs.cuh")),

@@ -177,7 +177,7 @@ pub(super) struct Columns {
     pub(crate) pad: u32,
 }
 
-/// `PEERS` of mail.cuh: the most ranks whose devices exchange ghosts.
+/// `PEERS` of messages.cuh: the most ranks whose devices exchange ghosts.
 pub(super) const PEERS: usize = 64;
 /// Words behind the report for what each kind of message has sent to each peer.
 pub(super) const SENT_WORDS: usize = PEERS;
@@ -262,6 +262,6 @@ mod tests {
         assert_eq!(spelled(include_str!("../../../kernels/arcs.cuh"), "HUB"), HUB);
         assert_eq!(spelled(include_str!("../../../kernels/gather.cuh"), "ROW_PIECE"), ROW_PIECE);
         assert_eq!(spelled(include_str!("../../../kernels/machine.cuh"), "BLOCK"), u64::from(BLOCK));
-        assert_eq!(spelled(include_str!("../../../kernels/mail.cuh"), "PEERS"), PEERS as u64);
+        assert_eq!(spelled(include_str!("../../../kernels/messages.cuh"), "PEERS"), PEERS as u64);
     }
 }

@@ -17,7 +17,7 @@ use crate::partition::Part;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// `HEAD` of mail.cuh, in bytes.
+/// `HEAD` of messages.cuh, in bytes.
 const HEAD: usize = 16;
 
 /// How messages to a peer travel.

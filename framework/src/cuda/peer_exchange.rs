@@ -1,4 +1,4 @@
-//! The exchange between devices, round by round, over the [mailboxes](super::buffers).
+//! The exchange between devices, round by round, over the [message buffers](super::messages).
 
 use super::driver::Arguments;
 use super::engine::Engine;

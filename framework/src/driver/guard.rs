@@ -1,6 +1,6 @@
 //! What stands beside the superstep loop when a run is protected. [`Unguarded`] is zero-sized: an unprotected run pays nothing.
 //!
-//! A guard can wrap another one: faults are injected by one that strikes the state at the begin of [`Guard::observe`], so that the
+//! A guard can wrap another one: faults are injected by one that changes the state at the begin of [`Guard::observe`], so that the
 //! loop, the operators and the binaries hold no hook.
 
 use crate::algorithm::GraphAlgorithm;

@@ -303,7 +303,7 @@ impl FaultInjector<'_> {
         let incoming = rng.word() & 1 == 0;
         let mut flipped = None;
         let (ends, locals) = (ends(part), part.locals());
-        let struck = part.strike_targets(incoming, |targets| {
+        let struck = part.inject_into_targets(incoming, |targets| {
             let mut numbers: Vec<u32> = targets.iter().map(|target| target.number()).collect();
             let (first, bit) = self.strike_ends(&ends, locals, &mut numbers, &mut rng)?;
             flipped = bit;

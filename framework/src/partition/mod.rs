@@ -192,7 +192,7 @@ impl Part {
         (self.ghost_base..self.ghost_base + self.ghosts.len() as u32).map(LocalId::new)
     }
 
-    /// A number read from a field as a local vertex; `None` if it is none, so that a struck value cannot lead out of the part.
+    /// A number read from a field as a local vertex; `None` if it is none, so that a corrupt value cannot lead out of the part.
     #[inline(always)]
     pub fn vertex(&self, number: u32) -> Option<LocalId> {
         ((number as usize) < self.locals()).then(|| LocalId::new(number))
@@ -252,7 +252,7 @@ impl Part {
 
     /// Lets `change` change the ends of arcs in a copy that is this part's own, and says at which place: whose row that is, and its
     /// direction. For fault injection: the ends must stay local vertices.
-    pub(crate) fn strike_targets(
+    pub(crate) fn inject_into_targets(
         &mut self,
         incoming: bool,
         change: impl FnOnce(&mut [LocalId]) -> Option<usize>,
@@ -263,11 +263,11 @@ impl Part {
         let mut targets = Buf::copied(&rows.targets);
         let place = change(&mut targets)? as u64;
         let v = LocalId::new(rows.offsets.partition_point(|&offset| offset <= place) as u32 - 1);
-        let struck = LocalRows { offsets: rows.offsets.clone(), targets: Array::from(targets) };
+        let changed = LocalRows { offsets: rows.offsets.clone(), targets: Array::from(targets) };
         match (&mut self.incoming, is_both) {
-            (incoming @ Some(_), true) => (self.outgoing, *incoming) = (struck.clone(), Some(struck)),
-            (Some(rows), false) if incoming => *rows = struck,
-            _ => self.outgoing = struck,
+            (incoming @ Some(_), true) => (self.outgoing, *incoming) = (changed.clone(), Some(changed)),
+            (Some(rows), false) if incoming => *rows = changed,
+            _ => self.outgoing = changed,
         }
         Some((
             v,

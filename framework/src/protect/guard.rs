@@ -284,8 +284,9 @@ impl Guard for ProtectedGuard<'_> {
         let Some(monitor) = step.monitor.as_deref() else { return ProtectionVote::default() };
         let counts = &monitor.counts;
         let is_broken = exchange.checksums.as_ref().is_some_and(|checksums| checksums.broken > 0);
-        let is_struck = is_broken || !self.is_frontier_whole || counts.differing + counts.set_twice + counts.below > 0;
-        let suspect = self.checker.suspect().min(if is_struck { step.index } else { NONE });
+        let is_suspicious =
+            is_broken || !self.is_frontier_whole || counts.differing + counts.set_twice + counts.below > 0;
+        let suspect = self.checker.suspect().min(if is_suspicious { step.index } else { NONE });
         ProtectionVote {
             suspect: if self.protection.recovery == Recovery::Off { NONE } else { suspect },
             is_due: self.points.is_due_now(step, clock.latest()),

@@ -63,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ballot_survives_the_wire_and_other_bytes_are_none() {
-        let ballot = ProtectionVote { suspect: 7, is_due: true, consumed: 1 << 40, largest: 0.25, mass: 1.5 };
+    fn a_vote_survives_the_wire_and_other_bytes_are_none() {
+        let vote = ProtectionVote { suspect: 7, is_due: true, consumed: 1 << 40, largest: 0.25, mass: 1.5 };
         let mut bytes = Vec::new();
-        ballot.put(&mut bytes);
-        assert_eq!(ProtectionVote::take(&bytes), Some(ballot));
+        vote.put(&mut bytes);
+        assert_eq!(ProtectionVote::take(&bytes), Some(vote));
         assert_eq!(ProtectionVote::take(&bytes[1..]), None);
         let mut all = ProtectionVote::default();
-        all.merge(ballot);
-        assert_eq!(all, ballot);
+        all.merge(vote);
+        assert_eq!(all, vote);
     }
 }

@@ -167,9 +167,9 @@ mod tests {
                 terms.fold(0u64, u64::wrapping_add)
             };
             prop_assert_eq!(visits.sum(), sum(&values));
-            let mut struck = values.clone();
-            struck[place.index(values.len())] ^= flip;
-            prop_assert_ne!(visits.sum(), sum(&struck));
+            let mut wrong = values.clone();
+            wrong[place.index(values.len())] ^= flip;
+            prop_assert_ne!(visits.sum(), sum(&wrong));
         }
     }
 }
