@@ -91,7 +91,7 @@ pub trait Probe: Send {
     fn checked(&mut self, _row: u64, _stage: Stage, _iteration: u32, _begin: Duration, _end: Duration) {}
 }
 
-/// RangeHooks on the thread that does the work: the checker's own, or a rank's inside an operator.
+/// Who is told of ranges as they begin and end, on the thread that does the work: the checker's own, or a rank's inside an operator.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeHooks {
     /// This thread is the checker of a rank.

@@ -1,6 +1,6 @@
 //! Certificates: after the run, every rank proves its owned part of the answer in code that the supersteps do not use.
 //!
-//! A plugin's [`postcheck`](crate::fault_tolerance::FaultTolerance::postcheck) opens an [`Audit`] of its scene: fresh copies of its
+//! A plugin's [`postcheck`](crate::fault_tolerance::FaultTolerance::postcheck) opens an [`Audit`] of its input: fresh copies of its
 //! neighbours' values, and one parallel pass over the arcs into owned vertices ([`Audit::scan`]). That pass also sums the
 //! answer as it was judged (what is gathered later must have that sum) and the arcs as they were read (which must be those
 //! that were loaded). Cost: one pass over the arcs, one owner-to-ghost exchange of what is read, few words to all.

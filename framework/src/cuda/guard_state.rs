@@ -48,7 +48,7 @@ impl DeviceGuard {
         (self.consumes, self.selects) = (false, false);
     }
 
-    /// Members that are put in place from the host, and woken vertices.
+    /// Members that are put in place from the host, and activated vertices.
     pub(super) fn holds(&mut self, resting: u64, activated: u64) {
         (self.resting, self.activated) = (resting, activated);
     }

@@ -34,7 +34,7 @@ pub(crate) struct DirectTraffic {
 
 /// Lists and packs what changed for the host, and takes in what peers sent.
 pub(crate) trait GhostExchange {
-    /// A new exchange: nobody is woken or renewed yet.
+    /// A new exchange: no vertex is activated and no ghost updated yet.
     fn begin_exchange(&mut self) -> Result<()>;
 
     /// Every ghost that has an offer, with its values; sums at ghosts start again from 0.
@@ -52,7 +52,7 @@ pub(crate) trait GhostExchange {
     /// Puts one peer's copies at ghosts.
     fn put(&mut self, slots: &[usize], ghosts: &[u32], values: &[u64], renews: bool) -> Result<()>;
 
-    /// Forgets the ghosts renewed so far: before the loop nobody is woken.
+    /// Forgets the ghosts updated so far: before the loop no vertex is activated.
     fn forget_renewed(&mut self) -> Result<()>;
 
     /// The exchange is over: offers are made.
@@ -79,7 +79,7 @@ pub(crate) trait PeerExchange {
     /// Finds the peers' message buffers; all ranks are here.
     fn connect(&mut self, part: &Part) -> Result<()>;
 
-    /// A new exchange, after the operators so far: nobody is woken or renewed yet.
+    /// A new exchange, after the operators so far: no vertex is activated and no ghost updated yet.
     fn begin_direct(&mut self) -> Result<()>;
 
     /// Packs this rank's messages of a round, and sends them.
@@ -88,7 +88,7 @@ pub(crate) trait PeerExchange {
     /// Merges or puts what the peers sent in this round; all have sent.
     fn receive(&mut self, kind: MessageKind, slots: &[usize]) -> Result<()>;
 
-    /// Forgets the ghosts renewed so far: before the loop nobody is woken.
+    /// Forgets the ghosts updated so far: before the loop no vertex is activated.
     fn forget_renewed_directly(&mut self) -> Result<()>;
 
     /// The exchange is over: who changed, and what was sent, in one copy.

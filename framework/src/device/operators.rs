@@ -40,7 +40,7 @@ pub(crate) trait Operators {
     /// Runs a rule for every vertex that the last exchange changed.
     fn changed(&mut self, rule: &Rule) -> Result<()>;
 
-    /// Keeps those of the woken vertices that a rule says true of. The frontier's size is an upper bound from here to the next push.
+    /// Keeps those of the activated vertices that a rule says true of. The frontier's size is an upper bound from here to the next push.
     fn filter(&mut self, rule: &Rule) -> Result<()>;
 
     /// Gathers into every owned vertex and settles it.

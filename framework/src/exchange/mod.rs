@@ -100,7 +100,7 @@ impl<'t> Exchange<'t> {
         Ok(total.expect("there are several ranks"))
     }
 
-    /// Exchanges every shared field of the step; `active` and `arcs` of the woken vertices.
+    /// Exchanges every shared field of the step; `active` and `arcs` of the activated vertices.
     ///
     /// # Errors
     /// When a peer is lost, or its message does not fit the routes.

@@ -82,7 +82,7 @@ pub struct ProtectedGuard<'r> {
 }
 
 impl<'r> ProtectedGuard<'r> {
-    /// Installs the watch in the step and starts the checker. Before `init`; collective.
+    /// Installs the operator monitor in the step and starts the checker. Before `init`; collective.
     ///
     /// # Errors
     /// When a peer is lost.

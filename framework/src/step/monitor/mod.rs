@@ -457,7 +457,7 @@ impl OperatorMonitor {
 }
 
 impl Step<'_> {
-    /// Makes the watch see the operators of this run.
+    /// Makes the monitor see the operators of this run.
     ///
     /// # Errors
     /// When the device has no memory for it.
